@@ -1,0 +1,48 @@
+"""Adaptive weighting for federated learning."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fedadp.core import Cohort as Cohort
+    from fedadp.core import Examples as Examples
+    from fedadp.core import Geometry as Geometry
+    from fedadp.core import Instructions as Instructions
+    from fedadp.core import Step as Step
+    from fedadp.core import Strategy as Strategy
+    from fedadp.core import Weighed as Weighed
+    from fedadp.core import Weighting as Weighting
+    from fedadp.core import Wrapping as Wrapping
+    from fedadp.errors import FedadpError as FedadpError
+    from fedadp.strategies import FedAdp as FedAdp
+    from fedadp.strategies import FedAvg as FedAvg
+    from fedadp.strategies import FedProx as FedProx
+    from fedadp.strategies import FedSGD as FedSGD
+    from fedadp.strategies import Momentum as Momentum
+
+__version__ = "0.1.0"
+
+# public names are imported when they are first used, so that `import fedadp` costs no torch
+_PLACES = {
+    "fedadp.core": (
+        "Cohort", "Examples", "Geometry", "Instructions",
+        "Step", "Strategy", "Weighed", "Weighting", "Wrapping",
+    ),
+    "fedadp.errors": ("FedadpError",),
+    "fedadp.strategies": ("FedAdp", "FedAvg", "FedProx", "FedSGD", "Momentum"),
+}  # fmt: skip
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
+
+__all__ = sorted([*_PLACE_OF, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACE_OF:
+        raise AttributeError(f"module 'fedadp' has no attribute {name!r}")
+    return getattr(import_module(_PLACE_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

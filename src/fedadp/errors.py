@@ -1,0 +1,78 @@
+"""Everything that fedadp raises on purpose.
+
+FedadpError
+├── SettingError       a setting that is unknown, of the wrong type, or impossible
+├── DataError          data that cannot be had, read, or cut up as asked
+├── ModelError         a model that cannot be made, or cannot be trained
+├── UpdateError        updates that no average may be taken of; `.nodes` says whose
+├── TrainingError      a node, or all of them, failed; says which node, round and step
+├── RunError           a run folder that cannot be used
+└── MissingExtraError  an optional dependency that is not installed
+
+Each message is one sentence: where, what, and the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class FedadpError(Exception):
+    """The root of the tree: `except FedadpError` catches whatever fedadp raises on purpose."""
+
+
+class SettingError(FedadpError):
+    """A setting that is unknown, of the wrong type, or impossible."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}" if field else problem)
+        self.field = field
+        self.problem = problem
+
+    def under(self, place: str) -> SettingError:
+        """The same complaint, told from one level further out."""
+        return SettingError(".".join(part for part in (place, self.field) if part), self.problem)
+
+
+class DataError(FedadpError):
+    """Data that cannot be had, read, or cut up as asked."""
+
+
+class ModelError(FedadpError):
+    """A model that cannot be made, or cannot be trained."""
+
+
+class UpdateError(FedadpError):
+    """Updates that no average may be taken of."""
+
+    def __init__(self, message: str, nodes: Iterable[int] = ()) -> None:
+        super().__init__(message)
+        self.nodes = tuple(nodes)
+
+
+class TrainingError(FedadpError):
+    """A node, or all of them, failed."""
+
+
+class RunError(FedadpError):
+    """A run folder that cannot be used."""
+
+
+class MissingExtraError(FedadpError):
+    """An optional dependency that is not installed."""
+
+
+def require(holds: bool, field: str, value: object, wanted: str) -> None:
+    """Complain about `field` unless `holds`."""
+    if not holds:
+        raise SettingError(field, f"{value!r} is not possible; it takes {wanted}")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The way out of a misspelt name, such as "; did you mean 'alpha'?"."""
+    names = sorted(known)
+    close = get_close_matches(word, names, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known: {', '.join(names)}" if names else ""

@@ -1,0 +1,46 @@
+"""FedAdp: Wu and Wang, "Fast-Convergent Federated Learning with Adaptive Weighting", 2021."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedadp.core import Cohort, Weighed, Weighting
+from fedadp.errors import require
+from fedadp.strategies.angles import Angles, Smoothing, observe
+
+
+@dataclass(frozen=True)
+class FedAdp(Weighting[Angles]):
+    """Weigh each node by how well its update points where the average does.
+
+    >>> from fedadp import Cohort, FedAdp
+    >>> cohort = Cohort.of([0, 1, 2], [[1.0, 0.1], [1.0, -0.1], [-0.2, 1.0]], [600, 600, 600])
+    >>> [round(weight, 2) for weight in FedAdp().weigh(FedAdp().init(), cohort).weights.tolist()]
+    [0.5, 0.49, 0.01]
+    """
+
+    alpha: float = 5.0  # how sharply small angles are told from large ones
+    smoothing: Smoothing = "participations"  # what eq. 9 counts: a node's own rounds, or all
+
+    def __post_init__(self) -> None:
+        require(0 < self.alpha <= 100, "alpha", self.alpha, "a number above 0, at most 100")
+        known = ("participations", "rounds")
+        require(self.smoothing in known, "smoothing", self.smoothing, " or ".join(map(repr, known)))
+
+    def init(self) -> Angles:
+        return Angles()
+
+    def weigh(self, state: Angles, cohort: Cohort) -> Weighed[Angles]:
+        angle, smoothed, after = observe(state, cohort, self.smoothing)
+        # log(share) folds both branches of eq. 11 into one softmax
+        weights = torch.softmax(self.gain(smoothed) + cohort.shares.log(), dim=0)  # eq. 11
+        if cohort.geometry().mean_norm == 0:  # no direction to agree with
+            weights = cohort.shares
+        return Weighed(weights, after, {"angle": angle, "smoothed_angle": smoothed})
+
+    def gain(self, smoothed: Tensor) -> Tensor:
+        """The Gompertz function: alpha for a small angle, close to 0 for a right one."""
+        return self.alpha * (1 - torch.exp(-torch.exp(-self.alpha * (smoothed - 1))))  # eq. 10
