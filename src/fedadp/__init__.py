@@ -15,12 +15,23 @@ if TYPE_CHECKING:
     from fedadp.core import Weighed as Weighed
     from fedadp.core import Weighting as Weighting
     from fedadp.core import Wrapping as Wrapping
+    from fedadp.drive import run as run
     from fedadp.errors import FedadpError as FedadpError
+    from fedadp.experiment import Experiment as Experiment
+    from fedadp.experiment import load as load
+    from fedadp.loop import Engine as Engine
+    from fedadp.loop import Round as Round
+    from fedadp.loop import federate as federate
+    from fedadp.models import Model as Model
+    from fedadp.runs import Run as Run
+    from fedadp.runs import open_run as open_run
+    from fedadp.runtime import Runtime as Runtime
     from fedadp.strategies import FedAdp as FedAdp
     from fedadp.strategies import FedAvg as FedAvg
     from fedadp.strategies import FedProx as FedProx
     from fedadp.strategies import FedSGD as FedSGD
     from fedadp.strategies import Momentum as Momentum
+    from fedadp.training import Training as Training
 
 __version__ = "0.1.0"
 
@@ -30,8 +41,15 @@ _PLACES = {
         "Cohort", "Examples", "Geometry", "Instructions",
         "Step", "Strategy", "Weighed", "Weighting", "Wrapping",
     ),
+    "fedadp.drive": ("run",),
+    "fedadp.experiment": ("Experiment", "load"),
+    "fedadp.models": ("Model",),
+    "fedadp.runs": ("Run", "open_run"),
+    "fedadp.runtime": ("Runtime",),
     "fedadp.errors": ("FedadpError",),
+    "fedadp.loop": ("Engine", "Round", "federate"),
     "fedadp.strategies": ("FedAdp", "FedAvg", "FedProx", "FedSGD", "Momentum"),
+    "fedadp.training": ("Training",),
 }  # fmt: skip
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 

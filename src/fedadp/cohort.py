@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -17,6 +18,11 @@ from fedadp.parallel import one_thread
 
 Updates = Tensor | np.ndarray[Any, Any] | Sequence[Any]
 BUFFER_NAMES = ("running_mean", "running_var", "num_batches_tracked")
+
+
+def exact_sum(values: Tensor) -> float:
+    """A sum without rounding on the way, so that the order of its terms cannot show."""
+    return math.fsum(values.tolist())
 
 
 class Cohort(ABC):
@@ -60,7 +66,7 @@ class Cohort(ABC):
     @cached_property
     def shares(self) -> Tensor:  # (K,)
         """D_i / sum D."""
-        return self.examples / self._in_order(self.examples).sum()
+        return self.examples / exact_sum(self.examples)
 
     def geometry(self) -> Geometry:
         """Norms, and cosines to the share-weighted mean: one pass, which also checks the values."""

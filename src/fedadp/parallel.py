@@ -7,8 +7,11 @@ arithmetic runs with one thread inside each operator, and what is independent ru
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Generic, TypeVar
 
 import torch
 
@@ -32,3 +35,38 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Crew(Generic[T]):
+    """Threads side by side, each with a tool of its own, such as a copy of the model."""
+
+    def __init__(self, make: Callable[[], T], workers: int) -> None:
+        self._tools: SimpleQueue[T] = SimpleQueue()
+        for _ in range(workers):
+            self._tools.put(make())
+        self._pool = ThreadPoolExecutor(
+            workers, "fedadp", initializer=torch.set_num_threads, initargs=(1,)
+        )
+
+    def map(self, work: Callable[[T, Item], Result], items: Iterable[Item]) -> list[Result]:
+        """The results in the order of the items, whoever finishes first."""
+        with one_thread():
+            futures = [self._pool.submit(self._lend, work, item) for item in items]
+            try:
+                return [future.result() for future in futures]
+            finally:
+                for future in futures:
+                    future.cancel()  # after a failure, what has not begun need not
+                wait(futures)
+
+    def _lend(self, work: Callable[[T, Item], Result], item: Item) -> Result:
+        tool = self._tools.get()
+        try:
+            return work(tool, item)
+        finally:
+            self._tools.put(tool)

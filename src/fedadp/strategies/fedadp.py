@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from fedadp.cohort import exact_sum
 from fedadp.core import Cohort, Weighed, Weighting
 from fedadp.errors import require
 from fedadp.strategies.angles import Angles, Smoothing, observe
@@ -35,8 +36,9 @@ class FedAdp(Weighting[Angles]):
 
     def weigh(self, state: Angles, cohort: Cohort) -> Weighed[Angles]:
         angle, smoothed, after = observe(state, cohort, self.smoothing)
-        # log(share) folds both branches of eq. 11 into one softmax
-        weights = torch.softmax(self.gain(smoothed) + cohort.shares.log(), dim=0)  # eq. 11
+        # the share covers both branches of eq. 11: equal ones cancel out
+        parts = cohort.shares * torch.exp(self.gain(smoothed))
+        weights = parts / exact_sum(parts)  # eq. 11
         if cohort.geometry().mean_norm == 0:  # no direction to agree with
             weights = cohort.shares
         return Weighed(weights, after, {"angle": angle, "smoothed_angle": smoothed})

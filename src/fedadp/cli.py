@@ -1,0 +1,240 @@
+"""The command line. What needs torch is imported where it is used: `--help` is quick."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec
+
+import typer
+
+import fedadp
+from fedadp.errors import FedadpError
+
+app = typer.Typer(
+    name="fedadp",
+    help="Adaptive weighting for federated learning.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+    rich_markup_mode="rich",
+)
+data_app = typer.Typer(help="The data sets: list, fetch, and draw who holds what.")
+app.add_typer(data_app, name="data")
+
+File = Annotated[Path, typer.Argument(help="The experiment, a TOML file.", metavar="EXPERIMENT")]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help="The folder to write to. [default: runs/NAME]")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", metavar="KEY=VALUE", help="Change a setting: strategy.alpha=3."),
+]
+Restart = Annotated[bool, typer.Option("--restart", help="Start over, and drop what is there.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
+Target = Annotated[
+    float | None, typer.Option(help="Stop at this test accuracy, as 0.95; overrides the file.")
+]
+
+P = ParamSpec("P")
+
+
+@dataclass
+class Shown:
+    """How an error is shown."""
+
+    traceback: bool = False
+
+
+shown = Shown()
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """One sentence instead of a traceback, and an exit code that says what happened."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        sys.path.insert(0, "")  # `module:attribute` means the user's own modules too
+        try:
+            command(*args, **kwargs)
+        except FedadpError as error:
+            if shown.traceback:
+                raise
+            _complain(str(error))
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            _complain("stopped; what was finished is kept, and the same command goes on from there")
+            raise typer.Exit(130) from None
+
+    return run
+
+
+def _complain(sentence: str) -> None:
+    typer.echo(f"fedadp: {sentence}", err=True)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fedadp {fedadp.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main_options(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which this is.")
+    ] = False,
+    debug: Annotated[bool, typer.Option(help="Show the traceback of an error.")] = False,
+) -> None:
+    """Adaptive weighting for federated learning."""
+    shown.traceback = debug
+
+
+@app.command("run")
+@guarded
+def run_command(
+    experiment: File,
+    out: Out = None,
+    changes: Set = None,
+    target: Target = None,
+    restart: Restart = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run an experiment, or go on with it where its folder left off.
+
+    Several strategies or seeds in the file make a sweep, a folder for each run.
+    """
+    from fedadp.experiment import load
+
+    _sweep(load(experiment, _changes(changes, target)), experiment, out, restart, as_json, quiet)
+
+
+@app.command("compare")
+@guarded
+def compare_command(
+    experiment: File,
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A strategy to compare; give it again for more, the first is the baseline. "
+            "[default: those of the file, against fedavg]"
+        ),
+    ] = None,
+    out: Out = None,
+    changes: Set = None,
+    target: Target = None,
+    restart: Restart = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare strategies on the same data, initial model, batches and schedule."""
+    from fedadp.experiment import load, rivals
+
+    experiments = rivals(load(experiment, _changes(changes, target)), strategy or [])
+    _sweep(experiments, experiment, out, restart, as_json, quiet)
+
+
+@app.command("list")
+@guarded
+def list_command(as_json: AsJson = False) -> None:
+    """What there is to choose from: strategies, models, data sets, partitions, engines."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from fedadp.catalogue import catalogue
+
+    choices = catalogue()
+    if as_json:
+        typer.echo(json.dumps(choices, indent=2))
+        return
+    table = Table(show_header=False, show_edge=False, box=None, pad_edge=False)
+    for kind, entries in choices.items():
+        table.add_row(f"[bold]{kind}[/bold]")
+        for name, line in entries.items():
+            table.add_row(f"  {name}", line)
+    Console().print(table)
+
+
+@data_app.callback(invoke_without_command=True)
+def data_command(context: typer.Context) -> None:
+    """List the data sets, and whether they are here."""
+    if context.invoked_subcommand is None:
+        data_list()
+
+
+@guarded
+def data_list() -> None:
+    from fedadp.catalogue import catalogue
+    from fedadp.data.fetch import cached
+    from fedadp.data.recipes import RECIPES
+
+    for name, line in catalogue()["data"].items():
+        here = ("  (here)" if cached(name) else "  (not fetched yet)") if name in RECIPES else ""
+        typer.echo(f"{name:14} {line}{here}")
+
+
+@data_app.command("fetch")
+@guarded
+def data_fetch(
+    name: Annotated[str, typer.Argument(help="The data set, such as mnist.")],
+) -> None:
+    """Fetch a data set, check it, and keep it for later."""
+    from fedadp.data.fetch import fetch
+
+    typer.echo(f"{name}: {fetch(name, report=lambda line: typer.echo(line, err=True))}")
+
+
+@data_app.command("show")
+@guarded
+def data_show(
+    experiment: File,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A PNG to draw it in.")] = None,
+    changes: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw who holds what: nodes by classes."""
+    from rich.console import Console
+
+    from fedadp.experiment import load
+    from fedadp.federation import gather
+    from fedadp.report.holdings import holdings_table
+    from fedadp.report.plots import who_holds_what
+
+    one = load(experiment, changes or [])[0]
+    federation = gather(one.data, one.partition, one.seed)
+    if as_json:
+        found = {"kinds": federation.kinds, "examples_per_class": federation.counts.tolist()}
+        typer.echo(json.dumps(found))
+    else:
+        Console().print(holdings_table(federation))
+    if out is not None:
+        title = f"{experiment.stem}, seed {one.seed}"
+        typer.echo(f"drawn in {who_holds_what(federation, title, out)}", err=as_json)
+
+
+def _changes(changes: list[str] | None, target: float | None) -> list[str]:
+    return [*(changes or []), *([] if target is None else [f"target={target}"])]
+
+
+def _sweep(
+    experiments: list[Any], file: Path, out: Path | None, restart: bool, as_json: bool, quiet: bool
+) -> None:
+    from fedadp.report.sweep import sweep
+
+    found = sweep(experiments, out or Path("runs") / file.stem, restart, quiet or as_json)
+    if as_json:
+        typer.echo(json.dumps(found))
+
+
+def main() -> None:
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""From an experiment to a run: the loop, watched, scored, and kept on disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from torch import Tensor
+
+from fedadp.core import Cohort, Instructions
+from fedadp.evaluation import Evaluator
+from fedadp.experiment import Experiment
+from fedadp.federation import gather
+from fedadp.flat import Flat
+from fedadp.loop import Engine, Round, federate
+from fedadp.runs import Folder, Record, Run
+
+SECONDS_BETWEEN_CHECKPOINTS = 10.0
+Watch = Callable[[Record], None]
+
+
+class Timed:
+    """An engine, and how long it took the last time."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.nodes = engine.nodes
+        self.seconds = 0.0
+
+    def train(
+        self, params: Tensor, buffers: Tensor, told: Instructions, nodes: Sequence[int]
+    ) -> Cohort:
+        begin = time.perf_counter()
+        cohort = self._engine.train(params, buffers, told, nodes)
+        self.seconds = time.perf_counter() - begin
+        return cohort
+
+
+def run(
+    experiment: Experiment,
+    folder: str | Path | None = None,
+    *,
+    restart: bool = False,
+    watch: Watch | None = None,
+) -> Run:
+    """Run an experiment, or go on where its folder left off; `watch` sees every round.
+
+    >>> import tempfile
+    >>> from fedadp import Experiment, Model, data, run
+    >>> small = Experiment(
+    ...     data=data.Synthetic(), partition=data.Iid(nodes=4), model=Model("mlr"), rounds=3
+    ... )
+    >>> run(small, tempfile.mkdtemp()).rounds
+    3
+    """
+    home = Folder(Path(folder or Path("runs") / experiment.slug), experiment)
+    home.prepare(restart)
+    strategy, seed = experiment.strategy, experiment.seed
+    kept, records = home.resume(strategy.init())
+    watch = watch or (lambda _: None)
+    for record in records:
+        watch(record)
+    if records and experiment.ends_with(records[-1]):
+        return home.run(records)
+    federation = gather(experiment.data, experiment.partition, seed)
+    home.describe(federation)
+    module = experiment.model.build(federation.shape, federation.classes, seed)
+    flat = Flat(module)
+    workers = experiment.engine.workers
+    score = Evaluator(module, federation.test, every=experiment.evaluate_every, workers=workers)
+    engine = Timed(experiment.engine.open(module, federation.nodes))
+    done = saved = kept or Round(0, flat.read(), flat.read_buffers(), strategy.init())
+    last_save, begin = time.monotonic(), time.perf_counter()
+    try:
+        for now in federate(engine, strategy, done, experiment.training, seed=seed):
+            trained = time.perf_counter()
+            record = {"round": now.number, **score(now), "nodes": now.nodes, **now.notes}
+            end = time.perf_counter()
+            seconds = {"train": engine.seconds, "evaluate": end - trained, "total": end - begin}
+            begin = end
+            records.append(home.append(record, seconds))
+            done = now
+            watch(records[-1])
+            if experiment.ends_with(records[-1]):
+                break
+            if time.monotonic() - last_save > SECONDS_BETWEEN_CHECKPOINTS:
+                home.keep(done)
+                saved, last_save = done, time.monotonic()
+    finally:  # an interrupt or an error loses no round that was finished
+        if done is not saved:
+            home.keep(done)
+    return home.run(records)

@@ -1,0 +1,197 @@
+"""What to run: a typed experiment, from one TOML file that is read strictly."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from fedadp.core import Strategy
+from fedadp.data import PARTITIONS, SOURCES, ClassSkew, Mnist, Partition, Source
+from fedadp.errors import SettingError, require
+from fedadp.models import Model
+from fedadp.runtime import Runtime
+from fedadp.settings import Registries, build, choose, dump
+from fedadp.strategies import STRATEGIES, FedAdp, FedAvg
+from fedadp.training import Training
+
+REGISTRIES: Registries = {Strategy: STRATEGIES, Source: SOURCES, Partition: PARTITIONS}
+LARGEST_FILE = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One run, before it is run: the paper's settings, unless told otherwise.
+
+    >>> from fedadp import Experiment, FedAvg
+    >>> Experiment(strategy=FedAvg(), seed=3).label
+    'fedavg, seed 3'
+    """
+
+    data: Source = field(default_factory=Mnist)
+    partition: Partition = field(default_factory=ClassSkew)
+    model: Model = field(default_factory=Model)
+    training: Training = field(default_factory=lambda: Training(decay=0.995))
+    strategy: Strategy[Any] = field(default_factory=FedAdp)
+    engine: Runtime = field(default_factory=Runtime)
+    rounds: int = 300
+    target: float | None = None  # stop once the test accuracy is this high
+    evaluate_every: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.rounds >= 1, "rounds", self.rounds, "1 and more")
+        hit = self.target
+        require(hit is None or 0 < hit <= 1, "target", hit, "a number above 0, at most 1, as 0.95")
+        every = self.evaluate_every
+        require(every >= 1, "evaluate_every", every, "1 and more")
+        require(0 <= self.seed < 2**63, "seed", self.seed, "a whole number from 0 up")
+
+    @property
+    def label(self) -> str:
+        return f"{describe(self.strategy)}, seed {self.seed}"
+
+    @property
+    def slug(self) -> str:
+        """The label, as a folder's name."""
+        return re.sub(r"[^a-z0-9.]+", "-", self.label.lower()).strip("-")
+
+    def ends_with(self, record: Mapping[str, Any]) -> bool:
+        """Whether the round with these metrics is the last."""
+        reached = self.target is not None and (record.get("accuracy") or 0.0) >= self.target
+        return reached or record["round"] >= self.rounds
+
+    def table(self) -> dict[str, Any]:
+        """The experiment as TOML would have it."""
+        return dump(self, REGISTRIES)  # type: ignore[no-any-return]
+
+    def toml(self) -> str:
+        return tomli_w.dumps(self.table())
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the bits of a run depend on: all but when to stop and how many work on it."""
+        table = self.table()
+        for name in ("rounds", "target"):
+            table.pop(name, None)
+        table["engine"].pop("workers", None)
+        return table
+
+    @property
+    def digest(self) -> str:
+        text = json.dumps(self.identity, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def describe(strategy: Strategy[Any]) -> str:
+    """A strategy's name, and those of its settings that are not the usual ones."""
+    table = dump(strategy, REGISTRIES)
+    name = str(table["name"]).rpartition(":")[2]
+    told: list[str] = []
+    for f in fields(strategy):  # type: ignore[arg-type]
+        value = getattr(strategy, f.name)
+        if isinstance(value, Strategy):
+            told.insert(0, describe(value))
+        elif value != f.default:
+            told.append(f"{f.name}={value}")
+    return f"{name}({', '.join(told)})" if told else name
+
+
+def load(path: str | Path, overrides: Sequence[str] = ()) -> list[Experiment]:
+    """The experiments of a file; more than one where it lists several strategies or seeds."""
+    file = Path(path)
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise SettingError(file.name, "over a megabyte; an experiment is a few lines of TOML")
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = error.strerror or error
+        raise SettingError(
+            str(file), f"cannot be read ({reason}); give an experiment's file"
+        ) from None
+    except UnicodeDecodeError:
+        raise SettingError(str(file), "not a text in UTF-8; an experiment is a TOML file") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingError(str(file), f"not TOML: {error}") from None
+    for override in overrides:
+        table = _overridden(table, override)
+    return parse(table, file.name)
+
+
+def parse(table: dict[str, Any], place: str = "experiment") -> list[Experiment]:
+    """The experiments of a table: every strategy with every seed."""
+    seeds = table.get("seed", 0)
+    strategies = table.get("strategy", "fedadp")
+    found = []
+    for i, seed in enumerate(_listed(seeds, f"{place}.seed")):
+        for j, strategy in enumerate(_listed(strategies, f"{place}.strategy")):
+            try:
+                one = {**table, "seed": seed, "strategy": strategy}
+                found.append(build(Experiment, one, place, REGISTRIES))
+            except SettingError as error:
+                raise _numbered(error, place, seed=(seeds, i), strategy=(strategies, j)) from None
+    labels = [experiment.label for experiment in found]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise SettingError(place, f"{label!r} is there twice; each run is needed once")
+    return found
+
+
+def rivals(experiments: Sequence[Experiment], names: Sequence[str]) -> list[Experiment]:
+    """The experiments under each of these strategies, or under their own and FedAvg."""
+    own = {describe(e.strategy): e.strategy for e in experiments}
+    if names:
+        place = "--strategy"
+        strategies = [choose(Strategy, name, place, REGISTRIES) for name in names]
+        strategies = [own.get(describe(strategy), strategy) for strategy in strategies]
+    else:
+        strategies = list(own.values()) if "fedavg" in own else [FedAvg(), *own.values()]
+    seeds = {experiment.seed: experiment for experiment in experiments}
+    return [replace(one, strategy=strategy) for one in seeds.values() for strategy in strategies]
+
+
+def _listed(value: Any, place: str) -> list[Any]:
+    if isinstance(value, list) and not value:
+        raise SettingError(place, "an empty list; name at least one")
+    return value if isinstance(value, list) else [value]
+
+
+def _numbered(error: SettingError, place: str, **lists: tuple[Any, int]) -> SettingError:
+    """In a list, say which entry is meant."""
+    for name, (value, index) in lists.items():
+        head = f"{place}.{name}"
+        if isinstance(value, list) and (error.field + ".").startswith(head + "."):
+            return SettingError(f"{head}[{index}]{error.field[len(head) :]}", error.problem)
+    return error
+
+
+def _overridden(table: dict[str, Any], override: str) -> dict[str, Any]:
+    """The table with one setting changed, as in "strategy.alpha=3"."""
+    path, equals, text = override.partition("=")
+    if not equals or not path.strip():
+        raise SettingError("--set", f"{override!r} is not possible; write it as strategy.alpha=3")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()  # a bare word is a text
+    table = copy.deepcopy(table)
+    *tables, last = (part.strip() for part in path.split("."))
+    here: Any = table
+    for part in tables:
+        if isinstance(here.get(part), str):
+            here[part] = {"name": here[part]}
+        here = here.setdefault(part, {})
+        if isinstance(here, list):
+            raise SettingError("--set", f"{part} is a list here; change it in the file")
+        if not isinstance(here, dict):
+            raise SettingError("--set", f"{part} holds no settings, so {override!r} cannot be set")
+    here[last] = value
+    return table

@@ -1,0 +1,75 @@
+"""Who holds what: an experiment's data, dealt out to its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from fedadp.core import Examples
+from fedadp.data import Dataset, Partition, Source
+from fedadp.errors import DataError
+
+
+class Held(Mapping[int, Examples]):
+    """Each node's examples, cut from one tensor when they are asked for."""
+
+    def __init__(self, examples: Examples, parts: tuple[Tensor, ...]) -> None:
+        self._examples, self._parts = examples, parts
+
+    def __getitem__(self, node: int) -> Examples:
+        part = self._parts[node]
+        return Examples(self._examples.x[part], self._examples.y[part])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self._parts)))
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Federation:
+    """Nodes with examples of their own, and examples that no node holds."""
+
+    nodes: Held
+    test: Examples
+    classes: int
+    counts: Tensor  # (nodes, classes)
+    kinds: tuple[str, ...]  # of each node's data, such as "iid" or "1-class"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.test.x.shape[1:])
+
+
+def gather(source: Source, partition: Partition, seed: int) -> Federation:
+    """Load the data and deal them out."""
+    dataset = _load(source)
+    labels = dataset.train.y
+    parts = partition.split(labels, dataset.classes, seed)
+    for node, part in enumerate(parts):
+        if len(part) == 0:
+            raise DataError(
+                f"partition: node {node} gets no examples; ask for fewer nodes or a milder skew"
+            )
+    counts = torch.stack([labels[part].bincount(minlength=dataset.classes) for part in parts])
+    used, places = torch.unique(torch.cat(parts), return_inverse=True)
+    examples = Examples(dataset.prepare(dataset.train.x[used]), labels[used])
+    local = torch.split(places, [len(part) for part in parts])
+    kinds = partition.describe(dataset.classes, seed)
+    return Federation(Held(examples, local), _test(source), dataset.classes, counts, kinds)
+
+
+@lru_cache(maxsize=1)
+def _load(source: Source) -> Dataset:
+    return source.load()
+
+
+@lru_cache(maxsize=1)
+def _test(source: Source) -> Examples:
+    dataset = _load(source)
+    return Examples(dataset.prepare(dataset.test.x), dataset.test.y)

@@ -1,0 +1,99 @@
+"""The one loop, written once above every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from fedadp.core import Cohort, Instructions, Strategy
+from fedadp.errors import TrainingError
+from fedadp.training import Training
+
+
+class Engine(Protocol):
+    """A runtime: it has nodes, and can let some of them train."""
+
+    nodes: tuple[int, ...]
+
+    def train(
+        self, params: Tensor, buffers: Tensor, told: Instructions, nodes: Sequence[int]
+    ) -> Cohort:
+        """The nodes' updates; perhaps fewer than were asked. Valid until it trains again."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What stands after a round, and all that the next one needs."""
+
+    number: int
+    params: Tensor  # (P,)
+    buffers: Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.float64))  # (Q,)
+    state: Any = None
+    nodes: tuple[int, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def federate(
+    engine: Engine,
+    strategy: Strategy[Any],
+    start: Round,
+    training: Training | None = None,
+    *,
+    seed: int = 0,
+) -> Iterator[Round]:
+    """Rounds without end: stop with `break`, go on from any round by handing it back as `start`.
+
+    >>> import torch
+    >>> from fedadp import Examples, FedAdp, Round, Training, engines, federate
+    >>> def node(slope):
+    ...     return Examples(torch.ones(4, 1), torch.full((4, 1), slope))
+    >>> line, loss = torch.nn.Linear(1, 1, bias=False), torch.nn.functional.mse_loss
+    >>> engine = engines.Sequential(line, {3: node(1.0), 5: node(2.0)}, loss)
+    >>> start, training = Round(0, torch.zeros(1)), Training(learning_rate=0.25)
+    >>> for now in federate(engine, FedAdp(), start, training):
+    ...     if now.number == 3:
+    ...         break
+    >>> round(now.params.item(), 3), now.nodes
+    (1.516, (3, 5))
+    """
+    training = training or Training()
+    now = start
+    state = strategy.init() if start.state is None else start.state
+    while True:
+        number = now.number + 1
+        told = strategy.instruct(training.at(number, seed))
+        asked = training.sample(engine.nodes, number, seed)
+        cohort = engine.train(now.params, now.buffers, told, asked)
+        if cohort.round != number:
+            raise TrainingError(
+                f"round {number}: the engine brought updates that began in round {cohort.round}; "
+                "an update counts only in its own round"
+            )
+        delta, state, notes = strategy.step(state, cohort)
+        params, buffers = now.params + delta, cohort.mean_buffers()
+        notes = {**diagnose(cohort, told), **notes}
+        now = Round(number, params, buffers, state, cohort.nodes, notes)
+        yield now
+
+
+def diagnose(cohort: Cohort, told: Instructions) -> dict[str, Any]:
+    """What the paper watches in every round, whatever the strategy."""
+    geometry = cohort.geometry()
+    smallest, largest = geometry.dissimilarity  # A and B of Assumption 2
+    notes: dict[str, Any] = {
+        "learning_rate": told.learning_rate,
+        "norm": geometry.norms,
+        "angle": geometry.angles,
+        "divergence": float(geometry.distances.mean()) / told.learning_rate,  # Section V-D
+        "A": smallest,
+        "B": largest,
+        "refused": dict(cohort.refused),
+    }
+    if "loss" in cohort.notes:
+        notes["training_loss"] = float(cohort.shares @ cohort.notes["loss"])
+    return notes

@@ -1,0 +1,107 @@
+"""The paper's models, and anybody's own by `module:attribute`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+from fedadp.errors import ModelError, SettingError, nearest
+from fedadp.flat import Flat
+from fedadp.randomness import address
+
+
+def mlr(shape: Sequence[int], classes: int) -> nn.Module:
+    """Multinomial logistic regression: 7,850 parameters on 28 x 28 images."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(_numel(shape), classes))
+
+
+def cnn(shape: Sequence[int], classes: int) -> nn.Module:
+    """The paper's CNN with the parameters it states: 1,663,370, convolutions padded."""
+    return _cnn(shape, classes, padding=2)
+
+
+def cnn_valid(shape: Sequence[int], classes: int) -> nn.Module:
+    """The paper's CNN with the layers it lists: 582,026 parameters, convolutions not padded."""
+    return _cnn(shape, classes, padding=0)
+
+
+def _cnn(shape: Sequence[int], classes: int, padding: int) -> nn.Module:
+    if len(shape) != 3 or min(shape[1:]) < 16:
+        raise ModelError(
+            f"model: a CNN takes images of 16 x 16 and more, not inputs of shape {tuple(shape)}"
+        )
+    channels, *sides = shape
+    for _ in range(2):
+        sides = [(side - 4 + 2 * padding) // 2 for side in sides]
+    # ReLU after the pooling: the same values and gradients as before it, for a quarter of the work
+    return nn.Sequential(
+        nn.Conv2d(channels, 32, 5, padding=padding),
+        nn.MaxPool2d(2),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 5, padding=padding),
+        nn.MaxPool2d(2),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(64 * sides[0] * sides[1], 512),
+        nn.ReLU(),
+        nn.Linear(512, classes),
+    )
+
+
+def _numel(shape: Sequence[int]) -> int:
+    return int(torch.Size(shape).numel())
+
+
+MODELS: dict[str, Callable[[Sequence[int], int], nn.Module]] = {
+    "mlr": mlr,
+    "cnn": cnn,
+    "cnn-valid": cnn_valid,
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """Which model to train: one of the paper's, or your own as "module:attribute"."""
+
+    name: str = "cnn"
+    args: Mapping[str, Any] = field(default_factory=dict)  # for your own
+
+    def __post_init__(self) -> None:
+        if ":" not in self.name and self.name not in MODELS:
+            way = nearest(self.name, MODELS)
+            raise SettingError(
+                "name", f"unknown model {self.name!r}{way} or your own 'module:class'"
+            )
+        if self.args and self.name in MODELS:
+            raise SettingError("args", f"{self.name!r} takes none; leave them out")
+
+    def build(self, shape: Sequence[int], classes: int, seed: int) -> nn.Module:
+        """The module, with the initial parameters that belong to this seed."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(address(seed, "model"))
+            module = self._make(shape, classes)
+        if not torch.isfinite(Flat(module).read()).all():
+            raise ModelError(f"model {self.name!r}: its initial parameters are not all finite")
+        return module
+
+    def _make(self, shape: Sequence[int], classes: int) -> nn.Module:
+        if self.name in MODELS:
+            return MODELS[self.name](shape, classes)
+        place, _, attribute = self.name.partition(":")
+        try:
+            made = getattr(importlib.import_module(place), attribute)
+            if not isinstance(made, nn.Module):
+                made = made(**self.args)
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            raise ModelError(
+                f"model.name: {self.name!r} cannot be made ({error}); it names an importable "
+                "module and a torch.nn.Module, or what returns one when called with model.args"
+            ) from error
+        if not isinstance(made, nn.Module):
+            raise ModelError(f"model.name: {self.name!r} gives {made!r}, not a torch.nn.Module")
+        return made

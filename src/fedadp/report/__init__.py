@@ -1,0 +1,1 @@
+"""What a person can look at: progress, tables, pictures."""

@@ -1,0 +1,136 @@
+"""From a TOML table to a frozen dataclass and back, strictly.
+
+An unknown key, a wrong type or an impossible value is one sentence: where, what, and the way out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from fedadp.errors import SettingError, nearest
+
+T = TypeVar("T")
+Registry = Mapping[str, type[Any]]
+Registries = Mapping[Any, Registry]  # by the base of what they hold
+DEEPEST = 8  # of strategies inside strategies
+
+
+def build(kind: type[T], table: Any, place: str, registries: Registries) -> T:
+    """Make a frozen dataclass from a table."""
+    if not isinstance(table, dict):
+        raise SettingError(place, f"{_show(table)} is not possible; it takes a table of settings")
+    hints = get_type_hints(kind)
+    known = {f.name: f for f in fields(kind) if f.init}  # type: ignore[arg-type]
+    for key in table:
+        if key not in known:
+            raise SettingError(_join(place, key), f"unknown setting{nearest(key, known)}")
+    for name, f in known.items():
+        if name not in table and _needed(f):
+            raise SettingError(_join(place, name), f"missing; it takes {_spell(hints[name])}")
+    values = {
+        name: _value(hints[name], value, _join(place, name), registries)
+        for name, value in table.items()
+    }
+    try:
+        return kind(**values)
+    except SettingError as error:
+        raise error.under(place) from None
+
+
+def choose(base: type[Any], value: Any, place: str, registries: Registries) -> Any:
+    """Make one of the known kinds from its name, or from a table with its name and settings."""
+    registry = registries[base]
+    if place.count(".inner") > DEEPEST:
+        raise SettingError(place, f"more than {DEEPEST} strategies inside one another; use fewer")
+    table = {"name": value} if isinstance(value, str) else value
+    if not isinstance(table, dict) or not isinstance(table.get("name"), str):
+        known = ", ".join(registry)
+        raise SettingError(place, f"{_show(value)} is not possible; it takes a name: {known}")
+    name = table["name"]
+    kind = registry.get(name) or _imported(base, name, place, registry)
+    settings = {key: entry for key, entry in table.items() if key != "name"}
+    return build(kind, settings, place, registries)
+
+
+def dump(value: Any, registries: Registries) -> Any:
+    """The table that `build` or `choose` would make this value from."""
+    if isinstance(value, tuple | list):
+        return [dump(entry, registries) for entry in value]
+    if isinstance(value, Mapping):
+        return {key: dump(entry, registries) for key, entry in value.items()}
+    if not is_dataclass(value):
+        return value
+    entries = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+    table = {k: dump(v, registries) for k, v in entries.items() if v is not None}
+    for base, registry in registries.items():
+        if isinstance(value, base):
+            names = {kind: name for name, kind in registry.items()}
+            kind = type(value)
+            return {"name": names.get(kind, f"{kind.__module__}:{kind.__qualname__}"), **table}
+    return table
+
+
+def _value(hint: Any, value: Any, place: str, registries: Registries) -> Any:
+    base = get_origin(hint) or hint
+    if base in registries:
+        return choose(base, value, place, registries)
+    if isinstance(base, type) and is_dataclass(base):
+        if isinstance(value, str) and "name" in {f.name for f in fields(base)}:
+            value = {"name": value}
+        return build(base, value, place, registries)
+    try:
+        # JSON's rules: 1 is a number wherever 1.0 is, a list is a tuple, true is never 1
+        return TypeAdapter(hint).validate_json(json.dumps(value, default=str), strict=True)
+    except ValidationError:
+        problem = f"{_show(value)} is not possible; it takes {_spell(hint)}"
+        raise SettingError(place, problem) from None
+
+
+def _imported(base: type[Any], name: str, place: str, registry: Registry) -> type[Any]:
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise SettingError(place, f"unknown name {name!r}{nearest(name, registry)}")
+    try:
+        kind = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingError(
+            place, f"{name!r} cannot be imported ({error}); write 'module:Class'"
+        ) from error
+    if not (isinstance(kind, type) and issubclass(kind, base) and is_dataclass(kind)):
+        raise SettingError(place, f"{name!r} is not a frozen dataclass based on {base.__name__}")
+    return kind
+
+
+def _spell(hint: Any) -> str:
+    """A type, as a person would say it."""
+    plain = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
+    if hint in plain:
+        return plain[hint]
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return " or ".join(map(repr, args))
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_spell(arg) for arg in args if arg is not type(None)))
+    if origin in (tuple, list, Sequence):
+        return "a list, each " + _spell(args[0])
+    return "a table"
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _join(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
+
+
+def _needed(f: Field[Any]) -> bool:
+    return f.default is MISSING and f.default_factory is MISSING

@@ -1,0 +1,69 @@
+"""How nodes train, and who takes part: the same for every strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from fedadp.core import Instructions
+from fedadp.errors import require
+from fedadp.randomness import generator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """How nodes train: what they are told in every round."""
+
+    epochs: int = 1
+    steps: int | None = None  # instead of epochs
+    batch_size: int | None = 32  # None, or 0 in a file: all examples at once
+    learning_rate: float = 0.01
+    decay: float = 1.0  # of the learning rate, per round
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    proximal: float = 0.0
+    participation: float | int = 1.0  # a fraction of the nodes, or a number of them
+
+    def __post_init__(self) -> None:
+        require(self.epochs >= 1, "epochs", self.epochs, "1 and more")
+        require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 and more")
+        size = self.batch_size
+        require(size is None or size >= 0, "batch_size", size, "1 and more, or 0 for all at once")
+        rate = self.learning_rate
+        require(0 < rate < float("inf"), "learning_rate", rate, "a number above 0")
+        require(0 < self.decay <= 1, "decay", self.decay, "a number above 0, at most 1")
+        require(0 <= self.momentum < 1, "momentum", self.momentum, "a number from 0 up and below 1")
+        for name in ("weight_decay", "proximal"):
+            value = getattr(self, name)
+            require(0 <= value < float("inf"), name, value, "a number from 0 up")
+        part = self.participation
+        possible = part >= 1 if isinstance(part, int) else 0 < part <= 1
+        wanted = "a fraction above 0.0 and up to 1.0, or a whole number of nodes"
+        require(possible, "participation", part, wanted)
+
+    def at(self, round: int, seed: int) -> Instructions:  # noqa: A002
+        """The instructions of one round."""
+        return Instructions(
+            round=round,
+            seed=seed,
+            learning_rate=self.learning_rate * self.decay ** (round - 1),
+            epochs=self.epochs,
+            steps=self.steps,
+            batch_size=self.batch_size or None,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+            proximal=self.proximal,
+        )
+
+    def sample(self, nodes: Sequence[int], round: int, seed: int) -> tuple[int, ...]:  # noqa: A002
+        """Who takes part in a round."""
+        part = self.participation
+        count = part if isinstance(part, int) else max(1, int(part * len(nodes) + 0.5))
+        require(count <= len(nodes), "participation", part, f"at most all {len(nodes)} nodes")
+        if count == len(nodes):
+            return tuple(sorted(nodes))
+        draw = generator(seed, "sampling", round)
+        chosen = torch.randperm(len(nodes), generator=draw)[:count]
+        return tuple(sorted(nodes[i] for i in chosen.tolist()))

@@ -1,0 +1,77 @@
+"""Every engine takes the same exam, and must agree with the sequential one."""
+
+import pytest
+import torch
+from torch import nn
+
+from fedadp import Cohort, Instructions
+from fedadp.engines import Sequential, Threads
+from fedadp.testing import ENGINE_EXAM
+from fedadp.testing import engines as exam
+from fedadp.testing.toys import toy_nodes
+
+ROWS = {
+    "sequential": Sequential,
+    "threads": Threads,
+    "threads, 1 worker": lambda module, data: Threads(module, data, workers=1),
+    "threads, 3 workers": lambda module, data: Threads(module, data, workers=3),
+}
+
+
+@pytest.mark.parametrize("check", ENGINE_EXAM, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("make", ROWS.values(), ids=ROWS)
+def test_an_engine_passes(make, check):
+    check(make, 0.0)
+
+
+class Wrong(Sequential):
+    """A reference engine whose cohorts a test can spoil."""
+
+    def spoil(self, cohort):
+        return cohort
+
+    def train(self, params, buffers, told, nodes):
+        return self.spoil(super().train(params, buffers, told, nodes))
+
+
+def rows(cohort):
+    return torch.cat(list(cohort.slabs()), dim=1)
+
+
+class Shuffles(Wrong):
+    def spoil(self, cohort):
+        return Cohort.of(cohort.nodes[::-1], rows(cohort), cohort.examples, buffers=cohort.buffers)
+
+
+class Forgetful(Wrong):
+    def spoil(self, cohort):
+        return Cohort.of(cohort.nodes, rows(cohort), cohort.examples, round=1)
+
+
+class LetsNanIn(Wrong):
+    def spoil(self, cohort):
+        cohort.refused = {}
+        return cohort
+
+
+@pytest.mark.parametrize(
+    ("make", "check"),
+    [
+        (Shuffles, exam.it_agrees_with_the_reference),
+        (Forgetful, exam.an_update_carries_its_round),
+        (LetsNanIn, exam.a_diverging_node_is_left_out_and_named),
+    ],
+)
+def test_a_bug_is_caught(make, check):
+    with pytest.raises(AssertionError):
+        check(make, 0.0)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_threads_train_a_wide_model_to_the_same_bits(workers):
+    module, nodes = nn.Sequential(nn.Linear(6, 64), nn.ReLU(), nn.Linear(64, 2)), toy_nodes()
+    told = Instructions(round=1, batch_size=4, epochs=2)
+    start = torch.cat([p.detach().flatten() for p in module.parameters()])
+    ours = Threads(module, nodes, workers=workers).train(start, torch.zeros(0), told, (3, 5, 7, 9))
+    reference = Sequential(module, nodes).train(start, torch.zeros(0), told, (3, 5, 7, 9))
+    assert torch.equal(rows(ours), rows(reference))
