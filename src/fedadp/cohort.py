@@ -89,6 +89,8 @@ class Cohort(ABC):
 
     def combine(self, weights: Tensor) -> Tensor:  # (P,)
         """The sum of the updates, each times its weight: a second pass."""
+        if weights.shape != (len(self.nodes),):
+            raise UpdateError(f"combine: {weights.numel()} weights for {len(self.nodes)} nodes")
         self.geometry()  # nothing leaves a cohort whose updates were not checked
         out = torch.empty(self.size, dtype=self.dtype)
         with one_thread():
@@ -146,7 +148,7 @@ Segment = Tensor | list[Tensor]  # K rows of equal length, as one matrix or one 
 
 def _segments(updates: Updates) -> list[Segment]:
     if isinstance(updates, np.ndarray):
-        updates = torch.from_numpy(updates)
+        updates = _tensor(updates)
     if isinstance(updates, Tensor):
         if updates.dim() != 2 or updates.numel() == 0:
             raise UpdateError(f"updates: a (K, P) matrix is needed, not one of {_shape(updates)}")
@@ -156,7 +158,11 @@ def _segments(updates: Updates) -> list[Segment]:
     if not isinstance(updates[0], Mapping):
         return [_rows("updates", [_row(update) for update in updates])]
     names = [name for name in updates[0] if name.rsplit(".", 1)[-1] not in BUFFER_NAMES]
-    names = [name for name in names if torch.as_tensor(updates[0][name]).is_floating_point()]
+    names = [name for name in names if _tensor(updates[0][name]).is_floating_point()]
+    if not names:
+        raise UpdateError(
+            "updates: a node's entries hold no floats, so there is nothing to average"
+        )
     for update in updates[1:]:
         if odd := set(update) ^ set(updates[0]):
             raise UpdateError(f"updates: not every node has an entry named {min(odd)!r}")
@@ -164,7 +170,12 @@ def _segments(updates: Updates) -> list[Segment]:
 
 
 def _row(update: Any) -> Tensor:
-    return _float(torch.as_tensor(update)).reshape(-1)
+    return _float(_tensor(update)).reshape(-1)
+
+
+def _tensor(values: Any) -> Tensor:
+    """Python's floats keep their 64 bits."""
+    return values if isinstance(values, Tensor) else torch.from_numpy(np.asarray(values))
 
 
 def _float(values: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from fedadp.flat import Flat
 from fedadp.loop import Engine, Round, federate
 from fedadp.runs import Folder, Record, Run
 
+log = logging.getLogger("fedadp")
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
 Watch = Callable[[Record], None]
 
@@ -58,6 +60,10 @@ def run(
     home.prepare(restart)
     strategy, seed = experiment.strategy, experiment.seed
     kept, records = home.resume(strategy.init())
+    if records:
+        ended = experiment.ends_with(records[-1])
+        state = "is finished already" if ended else "goes on"
+        log.info("%s: %s, after round %d in %s", experiment.label, state, len(records), home.path)
     watch = watch or (lambda _: None)
     for record in records:
         watch(record)

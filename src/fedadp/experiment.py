@@ -39,7 +39,7 @@ class Experiment:
     data: Source = field(default_factory=Mnist)
     partition: Partition = field(default_factory=ClassSkew)
     model: Model = field(default_factory=Model)
-    training: Training = field(default_factory=lambda: Training(decay=0.995))
+    training: Training = field(default_factory=Training)
     strategy: Strategy[Any] = field(default_factory=FedAdp)
     engine: Runtime = field(default_factory=Runtime)
     rounds: int = 300
@@ -188,10 +188,16 @@ def _overridden(table: dict[str, Any], override: str) -> dict[str, Any]:
     for part in tables:
         if isinstance(here.get(part), str):
             here[part] = {"name": here[part]}
-        here = here.setdefault(part, {})
+        here = here.setdefault(part, _usual(part) if here is table else {})
         if isinstance(here, list):
             raise SettingError("--set", f"{part} is a list here; change it in the file")
         if not isinstance(here, dict):
             raise SettingError("--set", f"{part} holds no settings, so {override!r} cannot be set")
     here[last] = value
     return table
+
+
+def _usual(part: str) -> dict[str, Any]:
+    """What a part is called where a file does not name it."""
+    table = Experiment().table().get(part)
+    return {"name": table["name"]} if isinstance(table, dict) and "name" in table else {}

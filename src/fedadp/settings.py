@@ -5,6 +5,7 @@ An unknown key, a wrong type or an impossible value is one sentence: where, what
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import types
@@ -12,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 from pydantic import TypeAdapter, ValidationError
+from torch import Tensor
 
 from fedadp.errors import SettingError, nearest
 
@@ -65,6 +68,8 @@ def dump(value: Any, registries: Registries) -> Any:
         return [dump(entry, registries) for entry in value]
     if isinstance(value, Mapping):
         return {key: dump(entry, registries) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | Tensor):
+        return fingerprint(value)
     if not is_dataclass(value):
         return value
     entries = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
@@ -75,6 +80,13 @@ def dump(value: Any, registries: Registries) -> Any:
             kind = type(value)
             return {"name": names.get(kind, f"{kind.__module__}:{kind.__qualname__}"), **table}
     return table
+
+
+def fingerprint(array: Any) -> str:
+    """An array, told from any other by a line."""
+    values = np.ascontiguousarray(array)
+    digest = hashlib.sha256(values.tobytes()).hexdigest()
+    return f"{values.dtype} {list(values.shape)} sha256 {digest}"
 
 
 def _value(hint: Any, value: Any, place: str, registries: Registries) -> Any:

@@ -20,7 +20,7 @@ class Training:
     steps: int | None = None  # instead of epochs
     batch_size: int | None = 32  # None, or 0 in a file: all examples at once
     learning_rate: float = 0.01
-    decay: float = 1.0  # of the learning rate, per round
+    decay: float = 0.995  # of the learning rate, per round
     momentum: float = 0.0
     weight_decay: float = 0.0
     proximal: float = 0.0

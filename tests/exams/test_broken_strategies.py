@@ -111,4 +111,3 @@ def test_a_bug_is_caught(strategy, check, says):
 def test_a_state_that_no_checkpoint_can_hold_is_refused():
     with pytest.raises(Exception, match="Memory cannot be kept in a checkpoint"):
         exam.the_state_survives_a_checkpoint(Forgets())
-

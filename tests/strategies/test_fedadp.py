@@ -16,7 +16,9 @@ def cohort_of(angles, examples=None, nodes=None):
     """Two-dimensional unit updates at these angles."""
     updates = [[math.cos(a), math.sin(a)] for a in angles]
     count = len(angles)
-    return Cohort.of(nodes or range(count), torch.tensor(updates, dtype=torch.float64), examples or [600] * count)
+    return Cohort.of(
+        nodes or range(count), torch.tensor(updates, dtype=torch.float64), examples or [600] * count
+    )
 
 
 def angle(x):

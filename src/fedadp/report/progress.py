@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from fedadp.experiment import Experiment
 
+log = logging.getLogger("fedadp")
 BLOCKS = "▁▂▃▄▅▆▇█"
 MOST_NODES = 30  # that fit on a line
 SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal to redraw
@@ -26,6 +28,17 @@ def spark(weights: Sequence[float]) -> str:
     top = max(weights, default=0.0) or 1.0
     blocks = [BLOCKS[min(7, int(weight / top * 7.999))] for weight in weights[:MOST_NODES]]
     return "".join(blocks) + ("…" if len(weights) > MOST_NODES else "")
+
+
+class _Lines(logging.Handler):
+    """What is logged, as lines above the bars."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._console.print(record.getMessage(), highlight=False, markup=False, soft_wrap=True)
 
 
 class Watcher:
@@ -43,12 +56,17 @@ class Watcher:
             console=console,
             disable=not self._live,
         )
+        self._lines = _Lines(console)
+        self._before = logging.NOTSET
         self._task = TaskID(0)
         self._experiment: Experiment | None = None
         self._said = self._begun = 0.0
         self._first: int | None = None
 
     def __enter__(self) -> Watcher:
+        self._before = log.level
+        log.addHandler(self._lines)
+        log.setLevel(logging.WARNING if self._quiet else logging.INFO)
         self._bars.start()
         return self
 
@@ -59,15 +77,13 @@ class Watcher:
         trace: TracebackType | None,
     ) -> None:
         self._bars.stop()
+        log.removeHandler(self._lines)
+        log.setLevel(self._before)
 
     def begin(self, experiment: Experiment) -> None:
         self._experiment, self._first = experiment, None
         self._said = self._begun = time.monotonic()
         self._task = self._bars.add_task(experiment.label, total=experiment.rounds, line="")
-
-    def say(self, message: str) -> None:
-        if not self._quiet:
-            self._console.print(message, highlight=False)
 
     def __call__(self, record: dict[str, Any]) -> None:
         """One more round."""
@@ -82,12 +98,9 @@ class Watcher:
             total = self._experiment.rounds
             done = max(1, record["round"] - self._first)
             left = (now - self._begun) / done * (total - record["round"])
-            self.say(
+            log.info(
                 f"{self._experiment.label}: round {record['round']}/{total}, {line}, "
                 f"at most {left / 60:.1f} min left"
             )
         for node, why in record.get("refused", {}).items():
-            self.say(
-                f"{'' if self._experiment is None else self._experiment.label}: "
-                f"round {record['round']}, node {node} was left out: {why}"
-            )
+            log.warning(f"round {record['round']}: node {node} was left out, for {why}")

@@ -14,5 +14,6 @@ SOURCES: dict[str, type[Source]] = {
     "fashion-mnist": FashionMnist,
     "synthetic": Synthetic,
     "idx": Idx,
+    "arrays": Arrays,
     "hub": Hub,
 }

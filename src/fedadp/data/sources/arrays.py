@@ -8,11 +8,12 @@ from typing import Any
 from fedadp.core import Examples
 from fedadp.data.dataset import Dataset
 from fedadp.data.sources.base import Source, class_count, examples
+from fedadp.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
 class Arrays(Source):
-    """Your own arrays, numpy or torch, as (x, y) pairs.
+    """Your own arrays in memory, numpy or torch, as (x, y) pairs: from Python only.
 
     >>> import numpy as np
     >>> x, y = np.random.rand(6, 4), np.array([0, 1, 2, 0, 1, 2])
@@ -20,8 +21,8 @@ class Arrays(Source):
     3
     """
 
-    train: Examples | tuple[Any, Any]
-    test: Examples | tuple[Any, Any]
+    train: Any  # Examples, or a pair (x, y)
+    test: Any
     classes: int | None = None  # None: as many as the highest label needs
 
     def load(self) -> Dataset:
@@ -30,6 +31,8 @@ class Arrays(Source):
         return Dataset("arrays", train, test, classes)
 
 
-def _part(name: str, part: Examples | tuple[Any, Any]) -> Examples:
+def _part(name: str, part: Any) -> Examples:
+    if not isinstance(part, Examples) and any(isinstance(entry, str) for entry in part):
+        raise DataError(f"data.{name}: a file holds no arrays, only their sums; hand them in again")
     x, y = (part.x, part.y) if isinstance(part, Examples) else part
     return examples(f"arrays.{name}", x, y)

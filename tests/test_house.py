@@ -1,0 +1,115 @@
+"""The architecture, read from the imports; and the promises that the papers make."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import fedadp
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "fedadp"
+
+CORE = {"errors", "randomness", "parallel", "geometry", "cohort", "core", "training"}
+LEARNING = {"flat", "local"}
+LOOP = CORE | LEARNING | {"loop"}
+MAY_IMPORT = {
+    **dict.fromkeys(CORE, CORE),
+    **dict.fromkeys(LEARNING, CORE | LEARNING),
+    "strategies": CORE | {"strategies"},
+    "engines": CORE | LEARNING | {"engines"},
+    "loop": CORE | {"loop"},
+    "evaluation": LOOP | {"evaluation"},
+    "data": {"core", "errors", "randomness", "data"},
+    "models": {"errors", "flat", "randomness"},
+    "settings": {"errors"},
+    "runtime": LOOP | {"engines"},
+    "federation": CORE | {"data"},
+    "checkpoint": CORE | {"loop"},
+    "testing": LOOP | {"engines", "checkpoint", "testing"},
+    "experiment": CORE | {"data", "models", "runtime", "settings", "strategies"},
+    "runs": CORE | {"checkpoint", "experiment", "federation", "loop"},
+    "drive": LOOP | {"evaluation", "experiment", "federation", "runs"},
+    "catalogue": {"data", "models", "runtime", "strategies"},
+    "report": {"drive", "experiment", "federation", "runs", "report"},
+    "cli": {"", "catalogue", "data", "errors", "experiment", "federation", "report"},
+}
+
+
+def modules():
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        if parts != ("__init__",):
+            yield parts[0], path
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+@pytest.mark.parametrize(("room", "path"), list(modules()), ids=str)
+def test_imports_follow_the_arrows(room, path):
+    assert room in MAY_IMPORT, f"{path.name} is in no room of the house"
+    for name in imported(path):
+        if name.split(".")[0] == "fedadp":
+            target = [*name.split("."), ""][1]
+            assert target in MAY_IMPORT[room], f"{room} may not import {name}"
+
+
+def test_core_and_strategies_need_nothing_but_torch_and_numpy():
+    known = sys.stdlib_module_names | {"torch", "numpy", "fedadp"}
+    for room, path in modules():
+        if room in CORE | LEARNING | {"strategies", "engines", "loop"}:
+            for name in imported(path):
+                assert name.split(".")[0] in known, f"{path.name} imports {name}"
+
+
+def test_importing_fedadp_imports_no_torch():
+    code = "import sys, fedadp; assert 'torch' not in sys.modules; fedadp.FedAdp"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_public_names_are_these():
+    assert fedadp.__all__ == [
+        "Cohort", "Engine", "Examples", "Experiment", "FedAdp", "FedAvg", "FedProx", "FedSGD",
+        "FedadpError", "Geometry", "Instructions", "Model", "Momentum", "Round", "Run", "Runtime",
+        "Step", "Strategy", "Training", "Weighed", "Weighting", "Wrapping", "__version__",
+        "federate", "load", "open_run", "run",
+    ]  # fmt: skip
+    for name in fedadp.__all__:
+        assert getattr(fedadp, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'FedApd'"):
+        _ = fedadp.FedApd
+
+
+def test_no_file_is_longer_than_300_lines():
+    for path in [*SOURCE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        assert len(path.read_text().splitlines()) <= 300, path
+
+
+def test_types_are_shipped():
+    assert (SOURCE / "py.typed").exists()
+
+
+def test_the_changelog_knows_this_version():
+    assert f"## [{fedadp.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_what_the_two_commands_install_is_pinned():
+    pinned = {
+        line.split("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    }
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for wanted in [*project["dependencies"], *extras["dev"], *extras["hub"]]:
+        name = wanted.split(">")[0].split("[")[0].lower()
+        assert name in pinned or name == "fedadp", f"{name} is not pinned"

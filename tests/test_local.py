@@ -1,0 +1,106 @@
+import pytest
+import torch
+from torch import nn
+
+from fedadp import Examples, Instructions
+from fedadp.flat import Flat
+from fedadp.local import batches, cross_entropy, train
+from fedadp.randomness import address, generator
+
+
+def sizes(count, **told):
+    examples = Examples(torch.arange(count).float(), torch.arange(count))
+    draw = generator(0, "batches", 1, 0)
+    return [len(y) for _, y in batches(examples, Instructions(round=1, **told), draw)]
+
+
+def test_600_examples_in_batches_of_32_are_19_steps_and_nothing_is_dropped():
+    found = sizes(600, batch_size=32)
+    assert len(found) == 19
+    assert sum(found) == 600
+    assert found[-1] == 24
+
+
+def test_steps_go_on_over_epochs_and_stop_where_told():
+    assert sizes(10, batch_size=4, steps=5) == [4, 4, 2, 4, 4]
+    assert sizes(10, batch_size=None, steps=2) == [10, 10]
+    assert sizes(10, batch_size=4, epochs=2) == [4, 4, 2, 4, 4, 2]
+    assert sizes(10, batch_size=64) == [10]
+
+
+def test_each_epoch_sees_every_example_once_in_a_new_order():
+    examples = Examples(torch.arange(50).float(), torch.arange(50))
+    told = Instructions(round=1, batch_size=50, epochs=2)
+    one, two = [y for _, y in batches(examples, told, generator(0, "batches", 1, 0))]
+    assert one.sort().values.tolist() == two.sort().values.tolist() == list(range(50))
+    assert not torch.equal(one, two)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"momentum": 0.9},
+        {"weight_decay": 0.1},
+        {"momentum": 0.8, "weight_decay": 0.05},
+    ],
+)
+def test_local_training_does_what_torch_optim_does(told):
+    torch.manual_seed(0)
+    examples = Examples(torch.randn(30, 5), torch.randint(0, 3, (30,)))
+    ours, theirs = nn.Linear(5, 3), nn.Linear(5, 3)
+    theirs.load_state_dict(ours.state_dict())
+    instructions = Instructions(round=2, batch_size=8, epochs=3, learning_rate=0.1, **told)
+    train(Flat(ours), examples, instructions, 4, cross_entropy)
+    sgd = torch.optim.SGD(theirs.parameters(), 0.1, **told)
+    for x, y in batches(examples, instructions, generator(0, "batches", 2, 4)):
+        sgd.zero_grad()
+        cross_entropy(theirs(x), y).backward()
+        sgd.step()
+    assert torch.allclose(ours.weight, theirs.weight, rtol=1e-6, atol=1e-7)
+
+
+def test_the_proximal_term_pulls_back_to_the_start():
+    # loss w x with x = 1, so each step moves w by -eta (1 + mu (w - w0))
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.constant_(model.weight, 2.0)
+    told = Instructions(round=1, steps=3, batch_size=None, learning_rate=0.1, proximal=4.0)
+    train(
+        Flat(model), Examples(torch.ones(1, 1), torch.zeros(1)), told, 0, lambda out, y: out.sum()
+    )
+    w = 2.0
+    for _ in range(3):
+        w -= 0.1 * (1 + 4.0 * (w - 2.0))
+    assert model.weight.item() == pytest.approx(w, rel=1e-6)
+
+
+def test_the_loss_is_the_mean_over_the_examples_seen():
+    examples = Examples(torch.arange(5.0)[:, None], torch.zeros(5))
+    told = Instructions(round=1, batch_size=2, learning_rate=1e-12)
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.ones_(model.weight)
+    loss = train(Flat(model), examples, told, 0, lambda out, y: out.mean())
+    assert loss == pytest.approx(2.0, rel=1e-6)
+
+
+def test_an_address_is_one_number_per_seed_purpose_and_place():
+    places = [(s, p, r, n) for s in (0, 1) for p in ("a", "b") for r in (1, 11) for n in (1, 11)]
+    assert len({address(*place) for place in places}) == len(places)
+    assert address(0, "batches", 3, 7) == 4515525263917916603
+
+
+def test_parts_of_a_model_that_a_batch_does_not_use_stay():
+    class Half(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used, self.idle = nn.Linear(2, 2), nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.used(x)
+
+    model = Half()
+    idle, used = model.idle.weight.clone(), model.used.weight.clone()
+    examples = Examples(torch.randn(4, 2), torch.tensor([0, 1, 0, 1]))
+    train(Flat(model), examples, Instructions(round=1), 0, cross_entropy)
+    assert torch.equal(model.idle.weight, idle)
+    assert not torch.equal(model.used.weight, used)

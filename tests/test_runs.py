@@ -1,0 +1,173 @@
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+import fedadp
+from fedadp import Experiment, FedAdp, Model, Momentum, Runtime, Training, data, open_run
+from fedadp.checkpoint import load_round, save_round
+from fedadp.errors import DataError, RunError
+from fedadp.loop import Round
+
+KEPT = ("metrics.jsonl", "checkpoint.safetensors")
+
+
+def small(**changes):
+    settings = {
+        "data": data.Synthetic(examples=300, test=60, classes=4),
+        "partition": data.ClassSkew(iid=2, skewed=2, examples=30),
+        "model": Model("mlr"),
+        "training": Training(batch_size=10, learning_rate=0.05, participation=3),
+        "strategy": Momentum(FedAdp()),
+        "rounds": 6,
+    }
+    return Experiment(**{**settings, **changes})
+
+
+def stop_after(number):
+    def watch(record):
+        if record["round"] == number:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+@pytest.mark.parametrize("engines", [("threads", "threads"), ("threads", "sequential")])
+def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path, engines):
+    for name in engines[:1]:
+        fedadp.run(small(engine=Runtime(name)), tmp_path / "whole")
+    folder = tmp_path / "parts"
+    for number in (1, 2, 5):
+        with pytest.raises(KeyboardInterrupt):
+            fedadp.run(small(engine=Runtime(engines[0])), folder, watch=stop_after(number))
+        assert open_run(folder).rounds == number
+    fedadp.run(small(engine=Runtime(engines[0])), folder)
+    for name in KEPT:
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_both_engines_and_any_number_of_workers_give_the_same_metrics(tmp_path):
+    found = set()
+    for i, engine in enumerate([Runtime("sequential"), Runtime(workers=1), Runtime(workers=3)]):
+        fedadp.run(small(engine=engine), tmp_path / str(i))
+        found.add((tmp_path / str(i) / "metrics.jsonl").read_bytes())
+    assert len(found) == 1
+
+
+def test_metrics_that_run_ahead_of_the_checkpoint_are_cut_back(tmp_path):
+    fedadp.run(small(rounds=3), tmp_path / "a")
+    with (tmp_path / "a" / "metrics.jsonl").open("ab") as file:
+        file.write(b'{"round": 4, "accuracy": 0.1}\n{"round": 5, "acc')
+    fedadp.run(small(), tmp_path / "a")
+    fedadp.run(small(), tmp_path / "b")
+    assert (tmp_path / "a" / KEPT[0]).read_bytes() == (tmp_path / "b" / KEPT[0]).read_bytes()
+
+
+def test_a_finished_run_is_not_run_again_but_can_go_on_for_longer(tmp_path):
+    fedadp.run(small(rounds=3), tmp_path / "run")
+    before = (tmp_path / "run" / "checkpoint.safetensors").stat().st_mtime_ns
+    assert fedadp.run(small(rounds=3), tmp_path / "run").rounds == 3
+    assert (tmp_path / "run" / "checkpoint.safetensors").stat().st_mtime_ns == before
+    assert fedadp.run(small(rounds=5), tmp_path / "run").rounds == 5
+    assert fedadp.run(small(rounds=2), tmp_path / "run", restart=True).rounds == 2
+
+
+def test_a_folder_of_another_experiment_is_refused_with_what_differs(tmp_path):
+    fedadp.run(small(), tmp_path / "run")
+    with pytest.raises(RunError, match=r"strategy\.inner\.alpha is 5\.0 there and 2\.0 here"):
+        fedadp.run(small(strategy=Momentum(FedAdp(alpha=2.0))), tmp_path / "run")
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(RunError, match="holds other files"):
+        fedadp.run(small(), tmp_path)
+
+
+def test_a_damaged_checkpoint_is_refused_and_never_unpickled(tmp_path):
+    fedadp.run(small(), tmp_path)
+    (tmp_path / "checkpoint.safetensors").write_bytes(b"\x80\x04pickled")
+    with pytest.raises(RunError, match="not a usable checkpoint"):
+        fedadp.run(small(rounds=9), tmp_path)
+
+
+def test_a_checkpoint_of_another_version_is_refused(tmp_path):
+    path = tmp_path / "c.safetensors"
+    save_round(path, Round(3, torch.ones(2)), "digest")
+    assert load_round(path, None, "digest").number == 3
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b"fedadp checkpoint 1", b"fedadp checkpoint 7"))
+    with pytest.raises(RunError, match="'fedadp checkpoint 7'"):
+        load_round(path, None, "digest")
+
+
+def test_a_run_stops_at_its_target_and_knows_the_round(tmp_path):
+    run = fedadp.run(small(target=0.5, rounds=200), tmp_path)
+    assert run.rounds < 200
+    assert run.rounds_to(0.5) == run.rounds
+    assert run.rounds_to(1.01) is None
+    assert run.best >= 0.5
+
+
+def test_accuracy_is_measured_as_often_as_asked(tmp_path):
+    run = fedadp.run(small(evaluate_every=2), tmp_path)
+    assert run.curve("accuracy")[0] == [2, 4, 6]
+    assert run.curve("divergence")[0] == [1, 2, 3, 4, 5, 6]
+
+
+def test_every_round_s_line_says_what_the_paper_watches(tmp_path):
+    fedadp.run(small(), tmp_path)
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    names = {
+        "round", "accuracy", "loss", "training_loss", "nodes", "weight", "angle",
+        "smoothed_angle", "norm", "divergence", "A", "B", "learning_rate", "refused",
+    }  # fmt: skip
+    for line in lines:
+        record = json.loads(line)
+        assert names <= record.keys()
+        assert len(record["weight"]) == len(record["nodes"]) == 3
+        assert sum(record["weight"]) == pytest.approx(1.0)
+    assert (tmp_path / "experiment.toml").exists()
+    assert json.loads((tmp_path / "nodes.json").read_text())["kinds"][2] == "1-class"
+
+
+def test_a_run_can_be_opened_from_its_folder(tmp_path):
+    run = fedadp.run(small(), tmp_path)
+    assert open_run(tmp_path) == run
+    with pytest.raises(RunError, match="no run is here"):
+        open_run(tmp_path / "nowhere")
+
+
+def test_evaluation_is_the_plain_one(tmp_path):
+    experiment = small(rounds=1)
+    run = fedadp.run(experiment, tmp_path)
+    kept = load_round(
+        tmp_path / "checkpoint.safetensors", experiment.strategy.init(), experiment.digest
+    )
+    test = experiment.data.load().test
+    weight, bias = kept.params[:-4].view(4, 20), kept.params[-4:]
+    logits = test.x @ weight.T + bias
+    assert run.records[0]["accuracy"] == float((logits.argmax(1) == test.y).double().mean())
+    loss = float(nn.functional.cross_entropy(logits, test.y))
+    assert run.records[0]["loss"] == pytest.approx(loss, rel=1e-6)
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot be written"):
+        fedadp.run(small(), tmp_path / "file" / "run")
+
+
+def test_arrays_in_memory_run_and_resume(tmp_path):
+    x, y = torch.randn(80, 5), torch.arange(80) % 4
+    experiment = small(data=data.Arrays((x, y), (x, y)), partition=data.Iid(nodes=4), rounds=2)
+    assert fedadp.run(experiment, tmp_path).rounds == 2
+    assert fedadp.run(replace(experiment, rounds=3), tmp_path).rounds == 3
+    assert open_run(tmp_path).rounds == 3
+    other = small(data=data.Arrays((x + 1, y), (x, y)), partition=data.Iid(nodes=4), rounds=2)
+    with pytest.raises(RunError, match=r"data\.train"):
+        fedadp.run(other, tmp_path)
+    with pytest.raises(DataError, match="hand them in again"):
+        open_run(tmp_path).experiment.data.load()
