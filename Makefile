@@ -1,0 +1,38 @@
+# Two commands do everything on a fresh machine with python3, pip and make:
+#   make demo    set up, fetch MNIST, and see how many rounds FedAdp saves
+#   make test    set up, and pass lint, types and the whole suite
+
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+.PHONY: help env demo test lint types suite clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+env: .venv/ready
+
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "fedadp needs Python 3.11 or later: make PYTHON=python3.12 env")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: env
+	$(BIN)/fedadp compare examples/demo.toml --out runs/demo
+
+test: lint types suite
+
+lint: env
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: env
+	$(BIN)/mypy
+
+suite: env
+	$(BIN)/pytest -n auto
+
+clean:
+	rm -rf .venv runs
