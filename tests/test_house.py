@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fedadp"
 
 CORE = {"errors", "randomness", "parallel", "geometry", "cohort", "core", "training"}
-LEARNING = {"flat", "local"}
+LEARNING = {"flat", "layout", "local"}
 LOOP = CORE | LEARNING | {"loop"}
 MAY_IMPORT = {
     **dict.fromkeys(CORE, CORE),

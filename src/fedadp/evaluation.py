@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from fedadp.core import Examples
 from fedadp.flat import Flat
+from fedadp.layout import channels_last
 from fedadp.local import Loss, cross_entropy
 from fedadp.loop import Round
 from fedadp.parallel import Crew, cores
@@ -28,7 +29,7 @@ class Evaluator:
         every: int = 1,
         workers: int | None = None,
     ) -> None:
-        x, y = examples.x, examples.y
+        x, y = channels_last(examples.x), examples.y
         self._batches = list(zip(torch.split(x, BATCH), torch.split(y, BATCH), strict=True))
         self._loss, self._every = loss, every
         self._crew = Crew(lambda: Flat(copy.deepcopy(module).eval()), workers or cores())

@@ -71,12 +71,12 @@ def who_holds_what(federation: Federation, title: str, path: Path) -> Path:
     colours = [palette[kinds[row]] for row in rows]
     axes.scatter(columns, rows, s=sizes, c=colours, linewidths=0)
     axes.set(xlabel="class", ylabel="node", title=title)
-    axes.set_xticks(range(classes))
     if nodes <= MOST_LINES:
         totals = counts.sum(axis=1)
         axes.set_yticks(range(nodes), [f"{i}  {kinds[i]}  {totals[i]}" for i in range(nodes)])
     axes.set(xlim=(-0.7, classes - 0.3), ylim=(nodes - 0.4, -0.6))
     _tidy(axes)
+    axes.set_xticks(range(classes))
     return _save(figure, path)
 
 
