@@ -11,15 +11,15 @@ from fedadp import Cohort, FedAdp, FedAvg
 
 NODES = [11, 7, 4, 2]  # ids: the same node keeps its id from round to round
 EXAMPLES = [600, 200, 600, 600]
-SKEW = [0.3, 0.3, 0.3, 3.0]  # node 2 holds data unlike the others'
+AGREEMENT = np.array([[0.9], [0.9], [0.9], [0.1]])  # node 2 holds data unlike the others'
 PARAMETERS = 1000
 
 
 def updates_of_a_round(draw: np.random.Generator) -> np.ndarray:  # (K, P)
-    """A direction that all share, and noise: more of it from skewed nodes."""
+    """A direction that the nodes share, more or less, and one of their own."""
     common = draw.normal(size=PARAMETERS)
-    noise = draw.normal(size=(len(NODES), PARAMETERS))
-    return common + np.array(SKEW)[:, None] * noise
+    own = draw.normal(size=(len(NODES), PARAMETERS))
+    return AGREEMENT * common + np.sqrt(1 - AGREEMENT**2) * own
 
 
 def main() -> None:

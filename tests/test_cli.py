@@ -45,7 +45,7 @@ def test_compare_prints_a_table_and_draws_a_picture(toy, tmp_path):
         "compare", toy, "--out", tmp_path / "out", "--target", "0.5", "--set", "rounds=60"
     )
     assert result.exit_code == 0, result.output
-    assert "rounds to 50%" in result.output
+    assert "rounds to 50 %" in result.output
     assert "rounds saved" in result.output
     assert (tmp_path / "out" / "accuracy.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "out" / "fedadp-seed-0" / "metrics.jsonl").exists()
@@ -68,10 +68,10 @@ def test_a_run_goes_on_where_its_folder_left_off(toy, tmp_path):
     assert fedadp(*words).exit_code == 0
     again = fedadp(*words, "--set", "rounds=6")
     assert "goes on, after round 4" in again.stderr
-    assert len((tmp_path / "out" / "metrics.jsonl").read_text().splitlines()) == 6
+    assert len((tmp_path / "out" / "fedadp-seed-0" / "metrics.jsonl").read_text().splitlines()) == 6
     anew = fedadp(*words, "--restart")
     assert "goes on" not in anew.stderr
-    assert len((tmp_path / "out" / "metrics.jsonl").read_text().splitlines()) == 4
+    assert len((tmp_path / "out" / "fedadp-seed-0" / "metrics.jsonl").read_text().splitlines()) == 4
 
 
 def test_a_mistake_is_one_sentence_and_exit_code_2(toy, tmp_path):
@@ -122,7 +122,7 @@ def test_ctrl_c_keeps_the_run_says_how_to_go_on_and_exits_with_130(toy, tmp_path
     words += ["--set", "strategy=fedadp", "--set", "rounds=100000"]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
     deadline = time.monotonic() + 60
-    metrics = out / "metrics.jsonl"
+    metrics = out / "fedadp-seed-0" / "metrics.jsonl"
     while time.monotonic() < deadline and not (metrics.exists() and metrics.stat().st_size > 2000):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
@@ -130,7 +130,7 @@ def test_ctrl_c_keeps_the_run_says_how_to_go_on_and_exits_with_130(toy, tmp_path
     assert process.returncode == 130
     assert "the same command goes on from there" in said
     assert "Traceback" not in said
-    assert (out / "checkpoint.safetensors").exists()
+    assert (metrics.parent / "checkpoint.safetensors").exists()
     kept = len(metrics.read_text().splitlines())
     rounds = f"rounds={kept + 3}"
     again = fedadp("run", toy, "--out", out, "--set", "strategy=fedadp", "--set", rounds)

@@ -172,3 +172,9 @@ def test_weights_for_other_nodes_are_refused():
     cohort = Cohort.of([0, 1], torch.eye(2), [1, 1])
     with pytest.raises(UpdateError, match="3 weights for 2 nodes"):
         cohort.combine(torch.ones(3))
+
+
+def test_entries_of_mixed_precision_lose_nothing():
+    entries = {"half": torch.ones(2, dtype=torch.float16), "full": torch.full((2,), 1e6)}
+    cohort = Cohort.of([0], [entries], [1])
+    assert cohort.combine(cohort.shares).tolist() == [1.0, 1.0, 1e6, 1e6]

@@ -212,10 +212,13 @@ def test_a_comparison_has_fedavg_for_its_baseline():
         "fedadp, seed 1",
     ]
     table = {"strategy": {"name": "fedadp", "alpha": 2}}
-    assert [e.strategy for e in rivals(parse(table), ["fedavg", "momentum"])] == [
-        FedAvg(),
-        Momentum(),
-    ]
+    named = rivals(parse(table), ["fedavg", "momentum", "fedadp"])
+    assert [e.strategy for e in named] == [FedAvg(), Momentum(), FedAdp(alpha=2.0)]
+
+
+def test_runs_that_differ_never_share_a_folder():
+    tables = [{"name": "fedadp", "alpha": alpha} for alpha in (1.0, 1.5, 15.0)]
+    assert len({e.slug for e in parse({"strategy": [*tables, "fedadp"]})}) == 4
 
 
 def test_when_to_stop_and_on_how_many_cores_is_not_part_of_what_a_run_is():

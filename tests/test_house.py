@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fedadp"
 
 CORE = {"errors", "randomness", "parallel", "geometry", "cohort", "core", "training"}
-LEARNING = {"flat", "layout", "local"}
+LEARNING = {"flat", "local"}
 LOOP = CORE | LEARNING | {"loop"}
 MAY_IMPORT = {
     **dict.fromkeys(CORE, CORE),

@@ -4,7 +4,6 @@ from torch import nn
 
 from fedadp import Examples, Instructions
 from fedadp.flat import Flat
-from fedadp.layout import channels_last
 from fedadp.local import batches, cross_entropy, train
 from fedadp.randomness import address, generator
 
@@ -105,14 +104,3 @@ def test_parts_of_a_model_that_a_batch_does_not_use_stay():
     train(Flat(model), examples, Instructions(round=1), 0, cross_entropy)
     assert torch.equal(model.idle.weight, idle)
     assert not torch.equal(model.used.weight, used)
-
-
-@pytest.mark.parametrize("channels", [1, 3])
-def test_channels_last_changes_where_pixels_lie_and_not_what_they_are(channels):
-    x = torch.randn(4, channels, 6, 5)
-    y = channels_last(x)
-    assert torch.equal(x, y)
-    assert y.stride() == (30 * channels, 1, 5 * channels, channels)
-    assert nn.Conv2d(channels, 8, 3)(y).stride()[1] == 1
-    rows = torch.randn(4, 7)
-    assert channels_last(rows) is rows

@@ -2,9 +2,11 @@ import pytest
 import torch
 from torch import nn
 
-from fedadp import Model
+from fedadp import Examples, Instructions, Model
+from fedadp.engines import Threads
 from fedadp.errors import ModelError, SettingError
 from fedadp.flat import Flat
+from fedadp.models import ChannelsLast
 
 IMAGES = (1, 28, 28)
 
@@ -39,11 +41,11 @@ def test_the_papers_models_have_the_stated_numbers_of_parameters(name, size):
 
 def test_the_cnn_is_the_paper_s_up_to_where_relu_stands():
     module = Model("cnn-valid").build(IMAGES, 10, seed=0)
-    first, _, _, second, _, _, flatten, third, relu, last = module
+    _, first, _, _, second, _, _, flatten, third, relu, last = module
     x = torch.randn(3, *IMAGES)
     pool = nn.MaxPool2d(2)
     plain = pool(relu(second(pool(relu(first(x))))))
-    assert torch.equal(module(x), last(relu(third(flatten(plain)))))
+    assert torch.allclose(module(x), last(relu(third(flatten(plain)))), atol=1e-6)
 
 
 def test_the_initial_model_belongs_to_the_seed_alone():
@@ -110,3 +112,27 @@ def test_buffers_are_read_and_written_exactly():
     two.write_buffers(one.read_buffers())
     for name, value in one.module.named_buffers():
         assert torch.equal(value, dict(two.module.named_buffers())[name])
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_channels_last_changes_where_pixels_lie_and_not_what_they_are(channels):
+    x = torch.randn(4, channels, 16, 17)
+    y = ChannelsLast()(x)
+    assert torch.equal(x, y)
+    assert y.stride() == (272 * channels, 1, 17 * channels, channels)
+    assert nn.Conv2d(channels, 8, 3)(y).stride()[1] == 1
+
+
+def test_a_cnn_that_views_its_channels_as_one_row_trains():
+    class Classic(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.convolution, self.linear = nn.Conv2d(3, 4, 5), nn.Linear(64, 2)
+
+        def forward(self, x):
+            return self.linear(nn.functional.max_pool2d(self.convolution(x), 3).view(-1, 64))
+
+    nodes = {0: Examples(torch.randn(6, 3, 16, 16), torch.tensor([0, 1] * 3))}
+    flat = Flat(Classic())
+    told = Instructions(round=1, batch_size=4)
+    assert Threads(flat.module, nodes).train(flat.read(), torch.zeros(0), told, (0,)).nodes == (0,)

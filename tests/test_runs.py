@@ -1,14 +1,26 @@
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import fedadp
-from fedadp import Experiment, FedAdp, Model, Momentum, Runtime, Training, data, open_run
+from fedadp import (
+    Experiment,
+    FedAdp,
+    Model,
+    Momentum,
+    Runtime,
+    Training,
+    Weighed,
+    Weighting,
+    data,
+    open_run,
+)
 from fedadp.checkpoint import load_round, save_round
-from fedadp.errors import DataError, RunError
+from fedadp.errors import DataError, ModelError, RunError
 from fedadp.loop import Round
 
 KEPT = ("metrics.jsonl", "checkpoint.safetensors")
@@ -171,3 +183,40 @@ def test_arrays_in_memory_run_and_resume(tmp_path):
         fedadp.run(other, tmp_path)
     with pytest.raises(DataError, match="hand them in again"):
         open_run(tmp_path).experiment.data.load()
+
+
+def test_a_typo_that_nothing_ran_under_does_not_block_the_folder(tmp_path):
+    with pytest.raises(ModelError):
+        fedadp.run(small(model=Model("nowhere:Net")), tmp_path)
+    assert fedadp.run(small(), tmp_path).rounds == 6
+
+
+def test_a_target_that_was_reached_before_ends_the_run(tmp_path):
+    run = fedadp.run(small(rounds=12), tmp_path)
+    reached = replace(run.experiment, target=run.curve("accuracy")[1][0], rounds=99)
+    assert fedadp.run(reached, tmp_path).rounds == 12
+
+
+def test_the_last_round_is_always_measured(tmp_path):
+    assert fedadp.run(small(evaluate_every=4), tmp_path).curve("accuracy")[0] == [4, 6]
+
+
+@dataclass(frozen=True)
+class Talkative(Weighting):
+    """Says things that no metric may be overwritten with, nor JSON hold."""
+
+    def init(self):
+        shared = torch.zeros(3)
+        return (shared, shared)
+
+    def weigh(self, state, cohort):
+        notes = {"round": 99, "norm": 1, "odd": np.float64("inf"), "array": np.arange(2)}
+        return Weighed(cohort.shares, state, notes)
+
+
+def test_notes_of_a_strategy_never_replace_a_metric(tmp_path):
+    run = fedadp.run(small(strategy=Talkative()), tmp_path)
+    assert [record["round"] for record in run.records] == [1, 2, 3, 4, 5, 6]
+    assert len(run.records[0]["norm"]) == 3
+    assert run.records[0]["odd"] is None
+    assert run.records[0]["array"] == [0, 1]

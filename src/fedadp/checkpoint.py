@@ -35,7 +35,10 @@ def save_round(path: Path, now: Round, digest: str) -> None:
     state = pack(now.state, "state", tensors)
     head = {"format": FORMAT, "experiment": digest, "number": now.number, "state": state}
     metadata = {"fedadp": json.dumps(head)}
-    plain = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    # copies, for safetensors takes no two tensors that share memory
+    plain = {
+        name: torch.clone(t, memory_format=torch.contiguous_format) for name, t in tensors.items()
+    }
     write_atomically(path, save(plain, metadata))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -128,7 +128,7 @@ class _InMemory(Cohort):
         self.examples = torch.as_tensor(examples, dtype=torch.float64)
         self._segments = _segments(updates)
         self.size = sum(segment[0].numel() for segment in self._segments)
-        self.dtype = self._segments[0][0].dtype
+        self.dtype = reduce(torch.promote_types, (row[0].dtype for row in self._segments))
         self.buffers = torch.zeros(len(self.nodes), 0) if buffers is None else buffers
         self.buffers = self.buffers.double()
         _check(self.nodes, self.examples, {len(segment) for segment in self._segments})

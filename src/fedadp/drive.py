@@ -60,28 +60,29 @@ def run(
     home.prepare(restart)
     strategy, seed = experiment.strategy, experiment.seed
     kept, records = home.resume(strategy.init())
+    ended = any(map(experiment.ends_with, records))
     if records:
-        ended = experiment.ends_with(records[-1])
         state = "is finished already" if ended else "goes on"
         log.info("%s: %s, after round %d in %s", experiment.label, state, len(records), home.path)
     watch = watch or (lambda _: None)
     for record in records:
         watch(record)
-    if records and experiment.ends_with(records[-1]):
+    if ended:
         return home.run(records)
     federation = gather(experiment.data, experiment.partition, seed)
     home.describe(federation)
     module = experiment.model.build(federation.shape, federation.classes, seed)
     flat = Flat(module)
     workers = experiment.engine.workers
-    score = Evaluator(module, federation.test, every=experiment.evaluate_every, workers=workers)
+    score = Evaluator(module, federation.test, workers=workers)
     engine = Timed(experiment.engine.open(module, federation.nodes))
     done = saved = kept or Round(0, flat.read(), flat.read_buffers(), strategy.init())
     last_save, begin = time.monotonic(), time.perf_counter()
     try:
         for now in federate(engine, strategy, done, experiment.training, seed=seed):
             trained = time.perf_counter()
-            record = {"round": now.number, **score(now), "nodes": now.nodes, **now.notes}
+            scores = score(now) if experiment.measures(now.number) else {}
+            record = {**now.notes, "round": now.number, "nodes": now.nodes, **scores}
             end = time.perf_counter()
             seconds = {"train": engine.seconds, "evaluate": end - trained, "total": end - begin}
             begin = end

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from fedadp.core import Examples
 from fedadp.flat import Flat
-from fedadp.layout import channels_last
 from fedadp.local import Loss, cross_entropy
 from fedadp.loop import Round
 from fedadp.parallel import Crew, cores
@@ -26,18 +25,15 @@ class Evaluator:
         examples: Examples,
         loss: Loss = cross_entropy,
         *,
-        every: int = 1,
         workers: int | None = None,
     ) -> None:
-        x, y = channels_last(examples.x), examples.y
+        x, y = examples.x, examples.y
         self._batches = list(zip(torch.split(x, BATCH), torch.split(y, BATCH), strict=True))
-        self._loss, self._every = loss, every
+        self._loss = loss
         self._crew = Crew(lambda: Flat(copy.deepcopy(module).eval()), workers or cores())
 
     def __call__(self, now: Round) -> dict[str, float]:
-        """Accuracy and mean loss; nothing in the rounds between."""
-        if now.number % self._every:
-            return {}
+        """Accuracy and mean loss."""
 
         @torch.no_grad()
         def part(flat: Flat, batch: tuple[Tensor, Tensor]) -> tuple[int, int, float]:

@@ -7,8 +7,9 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +62,14 @@ class Experiment:
 
     @property
     def slug(self) -> str:
-        """The label, as a folder's name."""
-        return re.sub(r"[^a-z0-9.]+", "-", self.label.lower()).strip("-")
+        """The label, as a folder's name; a few digits tell unusual settings apart."""
+        usual = describe(self.strategy) in STRATEGIES
+        text = self.label if usual else f"{self.label} {self.digest[:6]}"
+        return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
+
+    def measures(self, number: int) -> bool:
+        """Whether the model is tested after this round."""
+        return number % self.evaluate_every == 0 or number == self.rounds
 
     def ends_with(self, record: Mapping[str, Any]) -> bool:
         """Whether the round with these metrics is the last."""
@@ -78,11 +85,10 @@ class Experiment:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the bits of a run depend on: all but when to stop and how many work on it."""
+        """What the bits of a run depend on: all but when to stop and what it runs on."""
         table = self.table()
-        for name in ("rounds", "target"):
+        for name in ("rounds", "target", "engine"):
             table.pop(name, None)
-        table["engine"].pop("workers", None)
         return table
 
     @property
@@ -138,24 +144,32 @@ def parse(table: dict[str, Any], place: str = "experiment") -> list[Experiment]:
                 found.append(build(Experiment, one, place, REGISTRIES))
             except SettingError as error:
                 raise _numbered(error, place, seed=(seeds, i), strategy=(strategies, j)) from None
-    labels = [experiment.label for experiment in found]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise SettingError(place, f"{label!r} is there twice; each run is needed once")
+    digests = [experiment.digest for experiment in found]
+    for experiment in found:
+        if digests.count(experiment.digest) > 1:
+            twice = f"{experiment.label!r} is there twice; each run is needed once"
+            raise SettingError(place, twice)
     return found
 
 
 def rivals(experiments: Sequence[Experiment], names: Sequence[str]) -> list[Experiment]:
     """The experiments under each of these strategies, or under their own and FedAvg."""
-    own = {describe(e.strategy): e.strategy for e in experiments}
-    if names:
-        place = "--strategy"
-        strategies = [choose(Strategy, name, place, REGISTRIES) for name in names]
-        strategies = [own.get(describe(strategy), strategy) for strategy in strategies]
-    else:
-        strategies = list(own.values()) if "fedavg" in own else [FedAvg(), *own.values()]
+    own = _unique(experiment.strategy for experiment in experiments)
+    strategies: list[Strategy[Any]] = own if FedAvg() in own else [FedAvg(), *own]
+    if names:  # with the file's settings, where it has that strategy
+        wanted = [choose(Strategy, name, "--strategy", REGISTRIES) for name in names]
+        there = [[mine for mine in own if type(mine) is type(one)] or [one] for one in wanted]
+        strategies = _unique(chain.from_iterable(there))
     seeds = {experiment.seed: experiment for experiment in experiments}
     return [replace(one, strategy=strategy) for one in seeds.values() for strategy in strategies]
+
+
+def _unique(strategies: Iterable[Strategy[Any]]) -> list[Strategy[Any]]:
+    found: list[Strategy[Any]] = []
+    for strategy in strategies:
+        if strategy not in found:
+            found.append(strategy)
+    return found
 
 
 def _listed(value: Any, place: str) -> list[Any]:

@@ -38,6 +38,8 @@ class Flat:
 
     def pieces(self, vector: Tensor) -> list[Tensor]:
         """The vector, cut into views in the shapes of the parameters."""
+        if vector.shape != (self.size,):
+            raise ModelError(f"parameters: {vector.numel()} where the model has {self.size}")
         sizes = [p.numel() for p in self.parameters]
         cuts = zip(torch.split(vector, sizes), self.parameters, strict=True)
         return [piece.view(p.shape) for piece, p in cuts]
@@ -54,7 +56,10 @@ class Flat:
         return torch.cat([b.detach().double().reshape(-1) for b in self._buffers])
 
     def write_buffers(self, vector: Tensor) -> None:
-        pieces = torch.split(vector, [b.numel() for b in self._buffers])
+        sizes = [b.numel() for b in self._buffers]
+        if vector.shape != (sum(sizes),):
+            raise ModelError(f"buffers: {vector.numel()} where the model has {sum(sizes)}")
+        pieces = torch.split(vector, sizes)
         for b, piece in zip(self._buffers, pieces, strict=True):
             b.data.copy_(
                 piece.view(b.shape) if b.is_floating_point() else piece.round().view(b.shape)

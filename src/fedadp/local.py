@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from fedadp.core import Examples, Instructions
 from fedadp.errors import TrainingError
 from fedadp.flat import Flat
-from fedadp.layout import channels_last
 from fedadp.randomness import generator
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -26,7 +25,7 @@ def batches(
     left = told.steps if told.steps is not None else told.epochs * per_epoch
     while left > 0:
         order = torch.randperm(len(examples), generator=draw)[: left * size]
-        x, y = channels_last(examples.x[order]), examples.y[order]
+        x, y = examples.x[order], examples.y[order]
         yield from zip(torch.split(x, size), torch.split(y, size), strict=True)
         left -= per_epoch
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from fedadp.cohort import exact_sum
 from fedadp.core import Cohort, Instructions, Strategy
 from fedadp.errors import TrainingError
 from fedadp.training import Training
@@ -76,7 +77,7 @@ def federate(
             )
         delta, state, notes = strategy.step(state, cohort)
         params, buffers = now.params + delta, cohort.mean_buffers()
-        notes = {**diagnose(cohort, told), **notes}
+        notes = {**notes, **diagnose(cohort, told)}
         now = Round(number, params, buffers, state, cohort.nodes, notes)
         yield now
 
@@ -89,11 +90,11 @@ def diagnose(cohort: Cohort, told: Instructions) -> dict[str, Any]:
         "learning_rate": told.learning_rate,
         "norm": geometry.norms,
         "angle": geometry.angles,
-        "divergence": float(geometry.distances.mean()) / told.learning_rate,  # Section V-D
+        "divergence": exact_sum(geometry.distances) / len(cohort) / told.learning_rate,  # V-D
         "A": smallest,
         "B": largest,
         "refused": dict(cohort.refused),
     }
     if "loss" in cohort.notes:
-        notes["training_loss"] = float(cohort.shares @ cohort.notes["loss"])
+        notes["training_loss"] = exact_sum(cohort.shares * cohort.notes["loss"])
     return notes

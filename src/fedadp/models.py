@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from fedadp.errors import ModelError, SettingError, nearest
 from fedadp.flat import Flat
@@ -30,6 +30,21 @@ def cnn_valid(shape: Sequence[int], classes: int) -> nn.Module:
     return _cnn(shape, classes, padding=0)
 
 
+class ChannelsLast(nn.Module):
+    """Images pixel by pixel, not plane by plane: on a CPU, pooling them is ten times faster.
+
+    >>> ChannelsLast()(torch.zeros(8, 1, 28, 28)).stride()
+    (784, 1, 28, 1)
+    """
+
+    def forward(self, x: Tensor) -> Tensor:  # (B, C, H, W)
+        x = x.contiguous(memory_format=torch.channels_last)
+        if x.shape[1] == 1:  # both layouts are the same bytes, and PyTorch goes by the strides
+            _, _, height, width = x.shape
+            x = x.as_strided(x.shape, (height * width, 1, width, 1))
+        return x
+
+
 def _cnn(shape: Sequence[int], classes: int, padding: int) -> nn.Module:
     if len(shape) != 3 or min(shape[1:]) < 16:
         raise ModelError(
@@ -40,6 +55,7 @@ def _cnn(shape: Sequence[int], classes: int, padding: int) -> nn.Module:
         sides = [(side - 4 + 2 * padding) // 2 for side in sides]
     # ReLU after the pooling: the same values and gradients as before it, for a quarter of the work
     return nn.Sequential(
+        ChannelsLast(),
         nn.Conv2d(channels, 32, 5, padding=padding),
         nn.MaxPool2d(2),
         nn.ReLU(),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from fedadp.checkpoint import load_round, save_round, write_atomically
@@ -64,9 +66,9 @@ class Folder:
         toml = self.path / "experiment.toml"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            if toml.exists() and not restart:
+            if self._checkpoint.exists() and not restart:
                 self._check_same(toml)
-            elif not toml.exists() and any(self.path.iterdir()) and not self._checkpoint.exists():
+            elif not toml.exists() and any(self.path.iterdir()):
                 raise RunError(f"{self.path}: holds other files; give a folder of its own")
             if restart:
                 for file in (self._metrics, self._timings, self._checkpoint):
@@ -155,14 +157,16 @@ def open_run(folder: str | Path) -> Run:
 
 
 def plain(value: Any) -> Any:
-    """A note as JSON has it: tensors as lists, and None for what is not a number."""
-    if isinstance(value, Tensor):
+    """A note as JSON has it: arrays as lists, and None for what is not a finite number."""
+    if isinstance(value, Tensor | np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, tuple | list):
         return [plain(entry) for entry in value]
-    return None if isinstance(value, float) and value != value else value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, int | str) else str(value)
 
 
 def _difference(old: Any, new: Any, place: str = "") -> str:

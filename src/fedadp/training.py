@@ -18,7 +18,7 @@ class Training:
 
     epochs: int = 1
     steps: int | None = None  # instead of epochs
-    batch_size: int | None = 32  # None, or 0 in a file: all examples at once
+    batch_size: int = 32  # 0: all examples at once
     learning_rate: float = 0.01
     decay: float = 0.995  # of the learning rate, per round
     momentum: float = 0.0
@@ -30,7 +30,7 @@ class Training:
         require(self.epochs >= 1, "epochs", self.epochs, "1 and more")
         require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 and more")
         size = self.batch_size
-        require(size is None or size >= 0, "batch_size", size, "1 and more, or 0 for all at once")
+        require(size >= 0, "batch_size", size, "1 and more, or 0 for all at once")
         rate = self.learning_rate
         require(0 < rate < float("inf"), "learning_rate", rate, "a number above 0")
         require(0 < self.decay <= 1, "decay", self.decay, "a number above 0, at most 1")
@@ -61,7 +61,9 @@ class Training:
         """Who takes part in a round."""
         part = self.participation
         count = part if isinstance(part, int) else max(1, int(part * len(nodes) + 0.5))
-        require(count <= len(nodes), "participation", part, f"at most all {len(nodes)} nodes")
+        require(
+            count <= len(nodes), "training.participation", part, f"at most all {len(nodes)} nodes"
+        )
         if count == len(nodes):
             return tuple(sorted(nodes))
         draw = generator(seed, "sampling", round)

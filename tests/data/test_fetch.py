@@ -2,8 +2,9 @@ import gzip
 import hashlib
 import io
 import logging
-import multiprocessing
 import shutil
+import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Iterator, Mapping
@@ -121,30 +122,25 @@ class Slow:
     web: Web
 
     def files(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
-        time.sleep(0.5)
+        time.sleep(1.5)
         yield from self.web.files(sizes)
 
 
-def _fetch_in_a_process(start, mirror, told):
-    start.wait()
-    fetch("fruit", told.put, recipe(mirror))
+FETCHER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import test_fetch as here
+here.fetch("fruit", print, here.recipe(here.Slow(here.Web(sys.argv[2]))))
+"""
 
 
 def test_two_processes_at_once_fetch_once(tmp_path, cache):
-    mirror = Slow(web(tmp_path / "web"))
-    spawn = multiprocessing.get_context("spawn")
-    start, told = spawn.Barrier(2), spawn.SimpleQueue()
-    both = [
-        spawn.Process(target=_fetch_in_a_process, args=(start, mirror, told), daemon=True)
-        for _ in "ab"
-    ]
-    for process in both:
-        process.start()
-    for process in both:
-        process.join(60)
-    assert [process.exitcode for process in both] == [0, 0]
-    told.get()
-    assert told.empty()
+    words = [sys.executable, "-c", FETCHER, str(Path(__file__).parent)]
+    words.append(web(tmp_path / "web").base)
+    both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in "ab"]
+    told = [process.communicate(timeout=60)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sorted(line.count("asking") for line in told) == [0, 1]
     assert {path.name: path.read_bytes() for path in (cache / "fruit").iterdir()} == CONTENT
 
 

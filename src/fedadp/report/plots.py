@@ -89,10 +89,10 @@ def _weights(axes: Axes, run: Run) -> None:
             rounds.append(record["round"])
             weights.append(weight)
     kinds = run.kinds
-    palette = {kind: COLOURS[1 + i % 5] for i, kind in enumerate(dict.fromkeys(kinds))}
+    palette = {kind: COLOURS[1 + i % 5] for i, kind in enumerate(dict.fromkeys([*kinds, "all"]))}
     drawn = set()
     for node, (rounds, weights) in sorted(series.items())[:MOST_LINES]:
-        kind = kinds[node]
+        kind = kinds[node] if node < len(kinds) else "all"
         label = None if kind in drawn else f"{kind} nodes"
         axes.plot(rounds, weights, color=palette[kind], label=label, lw=1.0, alpha=0.8)
         drawn.add(kind)

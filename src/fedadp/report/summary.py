@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -51,7 +52,7 @@ def table(rows: Sequence[Row], target: float | None) -> Table:
     shown = Table(title=None, header_style="bold", show_edge=False)
     shown.add_column("strategy")
     if target is not None:
-        shown.add_column(f"rounds to {target:.0%}", justify="right")
+        shown.add_column(f"rounds to {100 * target:g} %", justify="right")
         shown.add_column("rounds saved", justify="right")
     shown.add_column("best accuracy", justify="right")
     shown.add_column("rounds run", justify="right")
@@ -84,13 +85,12 @@ def _saved(ours: int | None, theirs: int | None) -> float | None:
 
 def _rounds(row: Row) -> str:
     """The median, counting a run that never got there as longer than all others."""
-    counts = sorted(float("inf") if n is None else n for n in row.rounds_to_target)
-    middle = counts[(len(counts) - 1) // 2]
-    text = f"> {max(row.rounds)}" if middle == float("inf") else f"{middle:g}"
-    if len(counts) > 1:
-        ends = [f"> {max(row.rounds)}" if n == float("inf") else f"{n:g}" for n in counts]
-        text += f" ({ends[0]} to {ends[-1]})"
-    return text
+    counts = sorted(math.inf if n is None else n for n in row.rounds_to_target)
+    low, middle, high = (
+        f"> {max(row.rounds)}" if n == math.inf else f"{n:g}"
+        for n in (counts[0], median(counts), counts[-1])
+    )
+    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def _saving(row: Row) -> str:

@@ -24,12 +24,12 @@ def sweep(
     runs = []
     with Watcher(console, quiet) as watcher:
         for experiment in experiments:
-            home = folder / experiment.slug if len(experiments) > 1 else folder
             watcher.begin(experiment)
+            home = folder / experiment.slug
             runs.append(run(experiment, home, restart=restart, watch=watcher))
     rows = summarize(runs, target)
     picture = accuracy_over_rounds(runs, target, folder / "accuracy.png")
     if not quiet:
         Console().print(table(rows, target))
-        console.print(f"picture: {picture}", highlight=False)
+        console.print(f"picture: {picture}", highlight=False, soft_wrap=True)
     return {**as_json(rows, target, runs), "picture": str(picture)}

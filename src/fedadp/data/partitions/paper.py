@@ -49,7 +49,7 @@ class ClassSkew(Drawn):
 
 @dataclass(frozen=True)
 class Case1(Drawn):
-    """Each node draws from another number of classes (the paper's IV-A, case 1).
+    """Each node draws from another number of classes (the paper's V-A, case 1).
 
     >>> sorted(Case1(nodes=3).describe(classes=3, seed=0))
     ['1-class', '2-class', '3-class']
@@ -75,7 +75,7 @@ class Case1(Drawn):
 
 @dataclass(frozen=True)
 class Case2(Drawn):
-    """Half the nodes draw from few classes, the other half from many (the paper's IV-A, case 2).
+    """Half the nodes draw from few classes, the other half from many (the paper's V-A, case 2).
 
     >>> Case2(nodes=2).counts(classes=2, seed=0)
     (1, 2)

@@ -23,8 +23,8 @@ class Synthetic(Source):
     torch.Size([100, 1, 28, 28])
     """
 
-    examples: int = 2000
-    test: int = 500
+    examples: int = 10_000
+    test: int = 1_000
     shape: Sequence[int] = (20,)
     classes: int = 10
     separation: float = 4.0  # between two clouds' centres, typically, in standard deviations
