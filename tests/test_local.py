@@ -4,14 +4,17 @@ from torch import nn
 
 from fedadp import Examples, Instructions
 from fedadp.flat import Flat
-from fedadp.local import batches, cross_entropy, train
-from fedadp.randomness import address, generator
+from fedadp.local import cross_entropy, plan, train
+from fedadp.randomness import address
+
+
+def batches(count, node=0, **told):
+    order, bounds = plan(count, Instructions(**{"round": 1, **told}), node)
+    return [order[start:stop] for start, stop in bounds]
 
 
 def sizes(count, **told):
-    examples = Examples(torch.arange(count).float(), torch.arange(count))
-    draw = generator(0, "batches", 1, 0)
-    return [len(y) for _, y in batches(examples, Instructions(round=1, **told), draw)]
+    return [len(batch) for batch in batches(count, **told)]
 
 
 def test_600_examples_in_batches_of_32_are_19_steps_and_nothing_is_dropped():
@@ -29,9 +32,7 @@ def test_steps_go_on_over_epochs_and_stop_where_told():
 
 
 def test_each_epoch_sees_every_example_once_in_a_new_order():
-    examples = Examples(torch.arange(50).float(), torch.arange(50))
-    told = Instructions(round=1, batch_size=50, epochs=2)
-    one, two = [y for _, y in batches(examples, told, generator(0, "batches", 1, 0))]
+    one, two = batches(50, batch_size=50, epochs=2)
     assert one.sort().values.tolist() == two.sort().values.tolist() == list(range(50))
     assert not torch.equal(one, two)
 
@@ -53,9 +54,9 @@ def test_local_training_does_what_torch_optim_does(told):
     instructions = Instructions(round=2, batch_size=8, epochs=3, learning_rate=0.1, **told)
     train(Flat(ours), examples, instructions, 4, cross_entropy)
     sgd = torch.optim.SGD(theirs.parameters(), 0.1, **told)
-    for x, y in batches(examples, instructions, generator(0, "batches", 2, 4)):
+    for batch in batches(30, node=4, round=2, batch_size=8, epochs=3):
         sgd.zero_grad()
-        cross_entropy(theirs(x), y).backward()
+        cross_entropy(theirs(examples.x[batch]), examples.y[batch]).backward()
         sgd.step()
     assert torch.allclose(ours.weight, theirs.weight, rtol=1e-6, atol=1e-7)
 

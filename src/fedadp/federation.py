@@ -15,20 +15,20 @@ from fedadp.errors import DataError
 
 
 class Held(Mapping[int, Examples]):
-    """Each node's examples, cut from one tensor when they are asked for."""
+    """Each node's examples: views of one tensor in which they lie side by side."""
 
-    def __init__(self, examples: Examples, parts: tuple[Tensor, ...]) -> None:
-        self._examples, self._parts = examples, parts
+    def __init__(self, all_of_them: Examples, sizes: list[int]) -> None:
+        x, y = torch.split(all_of_them.x, sizes), torch.split(all_of_them.y, sizes)
+        self._nodes = [Examples(*pair) for pair in zip(x, y, strict=True)]
 
     def __getitem__(self, node: int) -> Examples:
-        part = self._parts[node]
-        return Examples(self._examples.x[part], self._examples.y[part])
+        return self._nodes[node]
 
     def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self._parts)))
+        return iter(range(len(self._nodes)))
 
     def __len__(self) -> int:
-        return len(self._parts)
+        return len(self._nodes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +57,11 @@ def gather(source: Source, partition: Partition, seed: int) -> Federation:
                 f"partition: node {node} gets no examples; ask for fewer nodes or a milder skew"
             )
     counts = torch.stack([labels[part].bincount(minlength=dataset.classes) for part in parts])
-    used, places = torch.unique(torch.cat(parts), return_inverse=True)
-    examples = Examples(dataset.prepare(dataset.train.x[used]), labels[used])
-    local = torch.split(places, [len(part) for part in parts])
+    order = torch.cat(parts)
+    examples = Examples(dataset.prepare(dataset.train.x[order]), labels[order])
+    held = Held(examples, [len(part) for part in parts])
     kinds = partition.describe(dataset.classes, seed)
-    return Federation(Held(examples, local), _test(source), dataset.classes, counts, kinds)
+    return Federation(held, _test(source), dataset.classes, counts, kinds)
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,18 +17,24 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 cross_entropy: Loss = nn.functional.cross_entropy
 
 
-def batches(
-    examples: Examples, told: Instructions, draw: torch.Generator
-) -> Iterator[tuple[Tensor, Tensor]]:
+class Plan(NamedTuple):
+    """Which examples a node learns from, in which order, and where each batch begins and ends."""
+
+    order: Tensor
+    bounds: list[tuple[int, int]]
+
+
+def plan(count: int, told: Instructions, node: int) -> Plan:
     """Shuffled anew in each epoch; the last, smaller batch of an epoch is kept."""
-    size = told.batch_size or len(examples)
-    per_epoch = -(-len(examples) // size)
-    left = told.steps if told.steps is not None else told.epochs * per_epoch
-    while left > 0:
-        order = torch.randperm(len(examples), generator=draw)[: left * size]
-        x, y = examples.x[order], examples.y[order]
-        yield from zip(torch.split(x, size), torch.split(y, size), strict=True)
-        left -= per_epoch
+    draw = generator(told.seed, "batches", told.round, node)
+    size = told.batch_size or count
+    per_epoch = -(-count // size)
+    steps = told.steps if told.steps is not None else told.epochs * per_epoch
+    epochs = -(-steps // per_epoch)
+    orders = [torch.randperm(count, generator=draw) for _ in range(epochs)]
+    starts = [e * count + t * size for e in range(epochs) for t in range(per_epoch)]
+    ends = [min(start + size, (i // per_epoch + 1) * count) for i, start in enumerate(starts)]
+    return Plan(torch.cat(orders), list(zip(starts, ends, strict=True))[:steps])
 
 
 class Descent:
@@ -60,13 +67,15 @@ class Descent:
 
 def train(flat: Flat, examples: Examples, told: Instructions, node: int, loss: Loss) -> float:
     """Train the module where its parameters lie; the mean loss over the batches comes back."""
-    draw = generator(told.seed, "batches", told.round, node)
+    order, bounds = plan(len(examples), told, node)
     descent = Descent(flat.parameters, told)
     flat.module.train()
     total = torch.zeros((), dtype=torch.float64)
     seen, step = 0, 1
     try:
-        for x, y in batches(examples, told, draw):
+        for start, stop in bounds:
+            batch = order[start:stop]
+            x, y = examples.x[batch], examples.y[batch]
             value = loss(flat.module(x), y)
             descent.step(torch.autograd.grad(value, flat.parameters, allow_unused=True))
             total += value.detach() * len(y)

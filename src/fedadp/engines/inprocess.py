@@ -26,6 +26,7 @@ class Reply(NamedTuple):
 
     loss: float
     buffers: Tensor  # (Q,)
+    examples: int
     refused: str  # why it cannot be used; empty where it can
 
 
@@ -65,10 +66,11 @@ class Workshop:
         row.copy_(task.params)
         tool.lay_over(row)
         tool.write_buffers(task.buffers)
+        examples = self.data[node]
         with self._dice(task.told, node):
-            loss = train(tool, self.data[node], task.told, node, self.loss)
+            loss = train(tool, examples, task.told, node, self.loss)
         row -= task.params
-        return Reply(loss, tool.read_buffers(), _fault(loss, row))
+        return Reply(loss, tool.read_buffers(), len(examples), fault(loss, row))
 
     def cohort(
         self, told: Instructions, nodes: Sequence[int], rows: Tensor, replies: list[Reply]
@@ -85,7 +87,7 @@ class Workshop:
         return Cohort.of(
             [nodes[i] for i in kept],
             rows if not refused else [rows[i] for i in kept],
-            [len(self.data[nodes[i]]) for i in kept],
+            [replies[i].examples for i in kept],
             round=told.round,
             buffers=torch.stack([replies[i].buffers for i in kept]),
             notes={"loss": torch.tensor([replies[i].loss for i in kept], dtype=torch.float64)},
@@ -106,7 +108,7 @@ def _seeded(seed: int) -> Iterator[None]:
         yield
 
 
-def _fault(loss: float, update: Tensor) -> str:
+def fault(loss: float, update: Tensor) -> str:
     if not math.isfinite(loss):
         return f"its loss is {loss}"
     return "" if torch.isfinite(update).all() else "its update is not finite"
