@@ -222,5 +222,5 @@ def test_runs_that_differ_never_share_a_folder():
 
 
 def test_when_to_stop_and_on_how_many_cores_is_not_part_of_what_a_run_is():
-    one, two = Experiment(), Experiment(rounds=9, target=0.5, engine=Runtime(workers=1))
+    one, two = Experiment(), Experiment(rounds=9, target=0.5, engine=Runtime("sequential"))
     assert one.digest == two.digest != Experiment(seed=1).digest

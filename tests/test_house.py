@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "data": {"core", "errors", "randomness", "data"},
     "models": {"errors", "flat", "randomness"},
     "settings": {"errors"},
-    "runtime": LOOP | {"engines"},
+    "runtime": LOOP | {"engines", "models"},
     "federation": CORE | {"data"},
     "checkpoint": CORE | {"loop"},
     "testing": LOOP | {"engines", "checkpoint", "testing"},

@@ -128,7 +128,7 @@ def test_diagnostics_come_with_every_round():
     assert now.notes["B"] == pytest.approx(float(ratios.max()))
     assert torch.allclose(now.notes["norm"], updates.norm(dim=1))
     for name in ("weight", "angle", "smoothed_angle"):
-        assert now.notes[name].shape == (4,)
+        assert now.notes[name].shape == (6,)
     assert now.notes["training_loss"] == pytest.approx(float(cohort.shares @ cohort.notes["loss"]))
 
 
@@ -138,7 +138,7 @@ def test_a_refused_node_s_history_is_untouched():
     first = rounds(Sequential(module, nodes), FedAdp(), start_of(module), Training(), 1)[0]
     poisoned = {**nodes, 7: Examples(torch.full_like(nodes[7].x, torch.inf), nodes[7].y)}
     second = rounds(Sequential(module, poisoned), FedAdp(), first, Training(), 1)[0]
-    assert second.nodes == (3, 5, 9)
+    assert second.nodes == (3, 5, 9, 11, 13)
     assert list(second.notes["refused"]) == [7]
     assert torch.equal(second.state.of([7]), first.state.of([7]))
     assert torch.isfinite(second.params).all()

@@ -46,23 +46,27 @@ def stop_after(number):
     return watch
 
 
-@pytest.mark.parametrize("engines", [("threads", "threads"), ("threads", "sequential")])
-def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path, engines):
-    for name in engines[:1]:
-        fedadp.run(small(engine=Runtime(name)), tmp_path / "whole")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("threads", "threads"), ("threads", "sequential"), ("batched", "auto")],
+)
+def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path, before, after):
+    fedadp.run(small(engine=Runtime(before)), tmp_path / "whole")
     folder = tmp_path / "parts"
     for number in (1, 2, 5):
         with pytest.raises(KeyboardInterrupt):
-            fedadp.run(small(engine=Runtime(engines[0])), folder, watch=stop_after(number))
+            fedadp.run(small(engine=Runtime(before)), folder, watch=stop_after(number))
         assert open_run(folder).rounds == number
-    fedadp.run(small(engine=Runtime(engines[0])), folder)
+    fedadp.run(small(engine=Runtime(after)), folder)
     for name in KEPT:
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_both_engines_and_any_number_of_workers_give_the_same_metrics(tmp_path):
     found = set()
-    for i, engine in enumerate([Runtime("sequential"), Runtime(workers=1), Runtime(workers=3)]):
+    for i, engine in enumerate(
+        [Runtime("sequential"), Runtime("threads", 1), Runtime("threads", 3)]
+    ):
         fedadp.run(small(engine=engine), tmp_path / str(i))
         found.add((tmp_path / str(i) / "metrics.jsonl").read_bytes())
     assert len(found) == 1
@@ -90,6 +94,12 @@ def test_a_folder_of_another_experiment_is_refused_with_what_differs(tmp_path):
     fedadp.run(small(), tmp_path / "run")
     with pytest.raises(RunError, match=r"strategy\.inner\.alpha is 5\.0 there and 2\.0 here"):
         fedadp.run(small(strategy=Momentum(FedAdp(alpha=2.0))), tmp_path / "run")
+
+
+def test_a_run_does_not_change_its_arithmetic_on_the_way(tmp_path):
+    fedadp.run(small(engine=Runtime("batched")), tmp_path)
+    with pytest.raises(RunError, match="engine is 'batched' there and 'exact' here"):
+        fedadp.run(small(engine=Runtime("threads")), tmp_path)
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path):

@@ -75,7 +75,9 @@ def run(
     flat = Flat(module)
     workers = experiment.engine.workers
     score = Evaluator(module, federation.test, workers=workers)
-    engine = Timed(experiment.engine.open(module, federation.nodes))
+    runtime = experiment.engine.resolve(experiment.model)
+    log.info("%s: on engine %r, %d parameters", experiment.label, runtime.name, flat.size)
+    engine = Timed(runtime.open(module, federation.nodes))
     done = saved = kept or Round(0, flat.read(), flat.read_buffers(), strategy.init())
     last_save, begin = time.monotonic(), time.perf_counter()
     try:

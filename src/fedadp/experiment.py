@@ -64,7 +64,7 @@ class Experiment:
     def slug(self) -> str:
         """The label, as a folder's name; a few digits tell unusual settings apart."""
         usual = describe(self.strategy) in STRATEGIES
-        text = self.label if usual else f"{self.label} {self.digest[:6]}"
+        text = self.label if usual else f"{self.label} {_digest(self.table()['strategy'])[:6]}"
         return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
 
     def measures(self, number: int) -> bool:
@@ -87,14 +87,22 @@ class Experiment:
     def identity(self) -> dict[str, Any]:
         """What the bits of a run depend on: all but when to stop and what it runs on."""
         table = self.table()
-        for name in ("rounds", "target", "engine"):
+        for name in ("rounds", "target"):
             table.pop(name, None)
+        # one engine in two gives the same bits: what counts is whether nodes train together
+        table["engine"] = (
+            "batched" if self.engine.resolve(self.model).name == "batched" else "exact"
+        )
         return table
 
     @property
     def digest(self) -> str:
-        text = json.dumps(self.identity, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return _digest(self.identity)
+
+
+def _digest(table: dict[str, Any]) -> str:
+    text = json.dumps(table, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def describe(strategy: Strategy[Any]) -> str:
@@ -144,9 +152,8 @@ def parse(table: dict[str, Any], place: str = "experiment") -> list[Experiment]:
                 found.append(build(Experiment, one, place, REGISTRIES))
             except SettingError as error:
                 raise _numbered(error, place, seed=(seeds, i), strategy=(strategies, j)) from None
-    digests = [experiment.digest for experiment in found]
-    for experiment in found:
-        if digests.count(experiment.digest) > 1:
+    for i, experiment in enumerate(found):
+        if experiment in found[:i]:
             twice = f"{experiment.label!r} is there twice; each run is needed once"
             raise SettingError(place, twice)
     return found

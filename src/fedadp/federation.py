@@ -18,6 +18,7 @@ class Held(Mapping[int, Examples]):
     """Each node's examples: views of one tensor in which they lie side by side."""
 
     def __init__(self, all_of_them: Examples, sizes: list[int]) -> None:
+        self.together = all_of_them
         x, y = torch.split(all_of_them.x, sizes), torch.split(all_of_them.y, sizes)
         self._nodes = [Examples(*pair) for pair in zip(x, y, strict=True)]
 

@@ -44,6 +44,12 @@ class Flat:
         cuts = zip(torch.split(vector, sizes), self.parameters, strict=True)
         return [piece.view(p.shape) for piece, p in cuts]
 
+    def stacks(self, rows: Tensor) -> list[Tensor]:  # rows (k, P)
+        """The parameters of k models, each a view of shape (k, ...)."""
+        cuts = torch.split(rows, [p.numel() for p in self.parameters], dim=1)
+        pairs = zip(cuts, self.parameters, strict=True)
+        return [cut.view(len(rows), *p.shape) for cut, p in pairs]
+
     def lay_over(self, vector: Tensor) -> None:
         """From here on the parameters are this memory: training the module trains the vector."""
         for p, piece in zip(self.parameters, self.pieces(vector), strict=True):

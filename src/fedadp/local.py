@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -38,30 +39,36 @@ def plan(count: int, told: Instructions, node: int) -> Plan:
 
 
 class Descent:
-    """SGD on the parameters of one node: weight decay, FedProx's pull, momentum.
+    """SGD on the parameters of one node, or of many in a stack: decay, FedProx's pull, momentum.
 
     torch.optim would do, but loads PyTorch's compiler and takes a third longer for a small model.
     """
 
     def __init__(self, parameters: Sequence[Tensor], told: Instructions) -> None:
-        self._parameters, self._told = parameters, told
+        self.parameters, self.told = parameters, told
         self._anchors = [p.detach().clone() for p in parameters] if told.proximal else None
-        self._velocities: list[Tensor | None] = [None] * len(parameters)
+        self._velocities = [torch.zeros_like(p) for p in parameters] if told.momentum else None
+
+    def part(self, nodes: slice) -> Descent:
+        """The same descent, for some of the nodes in a stack."""
+        part = copy.copy(self)
+        part.parameters = [p[nodes] for p in self.parameters]
+        part._anchors = self._anchors and [anchor[nodes] for anchor in self._anchors]
+        part._velocities = self._velocities and [v[nodes] for v in self._velocities]
+        return part
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor | None]) -> None:
-        told = self._told
-        for i, (p, g) in enumerate(zip(self._parameters, gradients, strict=True)):
+        told = self.told
+        for i, (p, g) in enumerate(zip(self.parameters, gradients, strict=True)):
             if g is None:  # a part of the model that this batch did not use
                 continue
             if told.weight_decay:
                 g = g.add(p, alpha=told.weight_decay)
             if self._anchors is not None:
                 g = g.add(p - self._anchors[i], alpha=told.proximal)
-            if told.momentum:
-                before = self._velocities[i]
-                g = g.clone() if before is None else before.mul_(told.momentum).add_(g)
-                self._velocities[i] = g
+            if self._velocities is not None:
+                g = self._velocities[i].mul_(told.momentum).add_(g)
             p.add_(g, alpha=-told.learning_rate)  # eq. 3
 
 

@@ -80,6 +80,9 @@ MODELS: dict[str, Callable[[Sequence[int], int], nn.Module]] = {
 }
 
 
+SMALL = 2**15  # parameters: above, a step's arithmetic hides its overhead
+
+
 @dataclass(frozen=True)
 class Model:
     """Which model to train: one of the paper's, or your own as "module:attribute"."""
@@ -104,6 +107,13 @@ class Model:
         if not torch.isfinite(Flat(module).read()).all():
             raise ModelError(f"model {self.name!r}: its initial parameters are not all finite")
         return module
+
+    @property
+    def small(self) -> bool:
+        """Whether it is worth training many copies of it together."""
+        if self.name in MODELS:
+            return self.name == "mlr"
+        return Flat(self._make((), 0)).size <= SMALL
 
     def _make(self, shape: Sequence[int], classes: int) -> nn.Module:
         if self.name in MODELS:

@@ -5,23 +5,41 @@ import torch
 from torch import nn
 
 from fedadp import Cohort, Instructions
-from fedadp.engines import Sequential, Threads
+from fedadp.engines import Batched, Sequential, Threads
+from fedadp.flat import Flat
 from fedadp.testing import ENGINE_EXAM
 from fedadp.testing import engines as exam
-from fedadp.testing.toys import toy_nodes
+from fedadp.testing.toys import toy_model, toy_models, toy_nodes
 
-ROWS = {
-    "sequential": Sequential,
-    "threads": Threads,
-    "threads, 1 worker": lambda module, data: Threads(module, data, workers=1),
-    "threads, 3 workers": lambda module, data: Threads(module, data, workers=3),
+ROWS = {  # and how far each may be from the reference
+    "sequential": (Sequential, 0.0),
+    "threads": (Threads, 0.0),
+    "threads, 1 worker": (lambda module, data: Threads(module, data, workers=1), 0.0),
+    "threads, 3 workers": (lambda module, data: Threads(module, data, workers=3), 0.0),
+    "batched": (Batched, 1e-5),
 }
 
 
 @pytest.mark.parametrize("check", ENGINE_EXAM, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("make", ROWS.values(), ids=ROWS)
-def test_an_engine_passes(make, check):
-    check(make, 0.0)
+@pytest.mark.parametrize(("make", "tolerance"), ROWS.values(), ids=ROWS)
+def test_an_engine_passes(make, tolerance, check):
+    check(make, tolerance)
+
+
+@pytest.mark.parametrize("module", toy_models()[1:], ids=["layers", "linear"])
+def test_batched_gives_the_same_bits_for_any_number_of_workers(module):
+    nodes, told = toy_nodes(), Instructions(round=1, batch_size=4, momentum=0.9)
+    flat = Flat(module)
+    found = []
+    for workers in (1, 2, 5):
+        engine = Batched(module, nodes, workers=workers)
+        assert engine.stacks
+        found.append(rows(engine.train(flat.read(), flat.read_buffers(), told, engine.nodes)))
+    assert all(torch.equal(found[0], other) for other in found[1:])
+
+
+def test_a_model_that_cannot_be_stacked_trains_all_the_same():
+    assert not Batched(toy_model(), toy_nodes()).stacks
 
 
 class Wrong(Sequential):

@@ -25,20 +25,20 @@ class Threads:
         workers: int | None = None,
     ) -> None:
         require(workers is None or workers > 0, "workers", workers, "a number above 0")
-        self._shop = Workshop(module, data, loss)
-        self.nodes = self._shop.nodes
+        self.shop = Workshop(module, data, loss)
+        self.nodes = self.shop.nodes
         # dropout draws from PyTorch's one generator: nodes that share it must take turns
-        self.workers = 1 if self._shop.random else min(workers or cores(), len(self.nodes))
-        self._crew = Crew(self._shop.tool, self.workers)
+        self.workers = 1 if self.shop.random else min(workers or cores(), len(self.nodes))
+        self._crew = Crew(self.shop.tool, self.workers)
 
     def train(
         self, params: Tensor, buffers: Tensor, told: Instructions, nodes: Sequence[int]
     ) -> Cohort:
         task = Task(params, buffers, told)
-        rows = self._shop.rows(task, nodes)
+        rows = self.shop.rows(task, nodes)
 
         def reply(tool: Flat, place: int) -> Reply:
-            return self._shop.train(tool, task, nodes[place], rows[place])
+            return self.shop.train(tool, task, nodes[place], rows[place])
 
         replies = self._crew.map(reply, range(len(nodes)))
-        return self._shop.cohort(told, nodes, rows, replies)
+        return self.shop.cohort(told, nodes, rows, replies)

@@ -22,7 +22,9 @@ def toy_cohort(nodes: Sequence[int], seed: int = 0, size: int = 300, scale: floa
     return Cohort.of(nodes, updates, [100 + 50 * (node % 4) for node in nodes])
 
 
-def toy_nodes(sizes: Sequence[int] = (12, 7, 20, 6), features: int = 6) -> dict[int, Examples]:
+def toy_nodes(
+    sizes: Sequence[int] = (12, 7, 20, 6, 12, 14), features: int = 6
+) -> dict[int, Examples]:
     """Nodes with ids 3, 5, 7, ... that hold different numbers of examples of two classes."""
     truth = torch.randn(features, generator=generator(0, "truth"))
     nodes = {}
@@ -30,6 +32,14 @@ def toy_nodes(sizes: Sequence[int] = (12, 7, 20, 6), features: int = 6) -> dict[
         x = torch.randn(size, features, generator=generator(0, "x", i))
         nodes[3 + 2 * i] = Examples(x, (x @ truth > 0).long())
     return nodes
+
+
+def toy_models(features: int = 6) -> list[nn.Module]:
+    """A hard one, one whose copies can be trained together, and one whose gradient is known."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(address(0, "toy models"))
+        layers = nn.Sequential(nn.Linear(features, 9), nn.Tanh(), nn.Linear(9, 2))
+        return [toy_model(features), layers, nn.Linear(features, 2)]
 
 
 def toy_model(features: int = 6) -> nn.Module:

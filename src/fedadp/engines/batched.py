@@ -1,0 +1,139 @@
+"""Small models: many nodes trained together, as one batched product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import torch
+from torch import Tensor, nn
+
+from fedadp.core import Cohort, Examples, Instructions
+from fedadp.engines.inprocess import NodeData, Reply, Task, fault
+from fedadp.engines.stacked import Stacker, Stepper, can_be_stacked, stacker
+from fedadp.engines.threads import Threads
+from fedadp.errors import TrainingError
+from fedadp.local import Descent, Loss, Plan, cross_entropy, plan
+from fedadp.parallel import Crew
+
+CHUNK_BYTES = 2**19  # of parameters: a chunk of nodes stays in a core's cache
+MOST_CORES = 4  # that have work, however small the cohort; fixed, so that bits do not depend on it
+
+
+class Batched:
+    """Many nodes at once, as one batched product: small models without the overhead.
+
+    A model that cannot be stacked trains as under `threads`, with the same bits. The examples are
+    needed in one tensor: nodes that do not lie side by side already are copied once.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        data: NodeData,
+        loss: Loss = cross_entropy,
+        workers: int | None = None,
+    ) -> None:
+        self._threads = Threads(module, data, loss, workers)
+        self._shop = self._threads.shop
+        self.nodes = self._shop.nodes
+        self._flat = self._shop.tool()
+        sample = data[self.nodes[0]]
+        self.stacks = not self._shop.random and can_be_stacked(module, loss, sample)
+        if self.stacks:
+            self._examples, self._starts = _together(data)
+            self._crew = Crew(lambda: stacker(module, loss), self._threads.workers)
+
+    def train(
+        self, params: Tensor, buffers: Tensor, told: Instructions, nodes: Sequence[int]
+    ) -> Cohort:
+        if not self.stacks:
+            return self._threads.train(params, buffers, told, nodes)
+        task = Task(params, buffers, told)
+        rows = self._shop.rows(task, nodes)
+        # the larger first, so that nodes that take the same steps stand side by side
+        places = sorted(range(len(nodes)), key=lambda place: -len(self._shop.data[nodes[place]]))
+        in_order = places == list(range(len(nodes)))
+        stack = rows if in_order else torch.empty_like(rows)
+        fit = max(1, CHUNK_BYTES // (params.numel() * params.element_size()))
+        width = min(fit, -(-len(nodes) // MOST_CORES))
+
+        def work(begin: Stacker, start: int) -> list[Reply]:
+            chunk = [nodes[place] for place in places[start : start + width]]
+            return self._train(begin, task, chunk, stack[start : start + width])
+
+        found = self._crew.map(work, range(0, len(nodes), width))
+        replies = dict(zip(places, (reply for part in found for reply in part), strict=True))
+        if not in_order:
+            rows[places] = stack
+        return self._shop.cohort(told, nodes, rows, [replies[i] for i in range(len(nodes))])
+
+    def _train(
+        self, begin: Stacker, task: Task, nodes: Sequence[int], block: Tensor
+    ) -> list[Reply]:
+        """Train a chunk of nodes in the rows of a block, and turn the rows into updates."""
+        counts = [len(self._shop.data[node]) for node in nodes]
+        plans = [plan(count, task.told, node) for count, node in zip(counts, nodes, strict=True)]
+        orders = self._orders(plans, nodes)
+        block.copy_(task.params.expand_as(block))
+        descent = Descent(self._flat.stacks(block), task.told)
+        steppers: dict[tuple[int, int], Stepper] = {}
+        totals = torch.zeros(len(nodes), dtype=torch.float64)
+        for first, last, start, stop in _steps(plans):
+            if (first, last) not in steppers:
+                steppers[first, last] = begin(descent.part(slice(first, last)))
+            batch = orders[first:last, start:stop]
+            x = self._examples.x.index_select(0, batch.flatten())
+            try:
+                x = x.view(*batch.shape, *x.shape[1:])
+                losses = steppers[first, last](x, self._examples.y[batch])
+                totals[first:last] += losses * (stop - start)
+            except (RuntimeError, ValueError, TypeError, IndexError) as error:
+                raise self._explained(task, nodes[first:last], error) from error
+        block -= task.params
+        seen = [sum(stop - start for start, stop in own.bounds) for own in plans]
+        means = (totals / torch.tensor(seen)).tolist()
+        replies = zip(means, counts, block, strict=True)
+        return [Reply(loss, task.buffers, count, fault(loss, row)) for loss, count, row in replies]
+
+    def _orders(self, plans: Sequence[Plan], nodes: Sequence[int]) -> Tensor:  # (k, longest)
+        """Each node's examples in the order of its plan, as places among all examples."""
+        longest = max(len(own.order) for own in plans)
+        orders = torch.zeros(len(nodes), longest, dtype=torch.int64)
+        for row, own, node in zip(orders, plans, nodes, strict=True):
+            torch.add(own.order, self._starts[node], out=row[: len(own.order)])
+        return orders
+
+    def _explained(self, task: Task, nodes: Sequence[int], error: Exception) -> TrainingError:
+        """One of these nodes failed: train them one by one to say which, and at what step."""
+        try:
+            for node in nodes:
+                self._shop.train(self._shop.tool(), task, node, torch.empty_like(task.params))
+        except TrainingError as explained:
+            return explained
+        return TrainingError(f"round {task.told.round}: training together failed ({error})")
+
+
+def _steps(plans: Sequence[Plan]) -> Iterator[tuple[int, int, int, int]]:
+    """Nodes first to last take the batch from start to stop together; step by step."""
+    for step in range(max(len(own.bounds) for own in plans)):
+        first = 0
+        bounds = [own.bounds[step] if step < len(own.bounds) else None for own in plans]
+        for batch, same in groupby(bounds):
+            last = first + len(list(same))
+            if batch is not None:
+                yield first, last, *batch
+            first = last
+
+
+def _together(data: NodeData) -> tuple[Examples, dict[int, int]]:
+    """All examples in one tensor, and where each node's begin."""
+    starts, total = {}, 0
+    for node in data:
+        starts[node] = total
+        total += len(data[node])
+    together = getattr(data, "together", None)
+    if together is None:
+        parts = [data[node] for node in data]
+        together = Examples(torch.cat([e.x for e in parts]), torch.cat([e.y for e in parts]))
+    return together, starts

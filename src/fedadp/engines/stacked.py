@@ -1,0 +1,91 @@
+"""One step of many nodes at once: their parameters stacked, their losses side by side."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad_and_value, vmap
+
+from fedadp.core import Examples, Instructions
+from fedadp.flat import Flat
+from fedadp.local import Descent, Loss, cross_entropy
+
+Stepper = Callable[[Tensor, Tensor], Tensor]  # x (k, B, ...) and y (k, B) to losses (k,)
+Stacker = Callable[[Descent], Stepper]  # trains the parameters (k, ...) where they lie
+
+
+def stacker(module: nn.Module, loss: Loss) -> Stacker:
+    """How to train many copies of this module together."""
+    # a copy of its own: torch.func puts parameters into the module, so no two threads may share it
+    flat = Flat(copy.deepcopy(module).train())
+    return linear if _is_linear(module) and loss is cross_entropy else _mapped(flat, loss)
+
+
+def can_be_stacked(module: nn.Module, loss: Loss, examples: Examples) -> bool:
+    """Whether copies of this module can be trained together: seen by trying."""
+    if any(True for _ in module.buffers()):  # each node's own would have to be stacked, too
+        return False
+    parameters = [p.detach()[None].clone() for p in Flat(module).parameters]
+    step = stacker(module, loss)(Descent(parameters, Instructions(round=1)))
+    try:
+        step(examples.x[None, :2], examples.y[None, :2])
+    except (RuntimeError, ValueError, TypeError, NotImplementedError):
+        return False
+    return True
+
+
+def _mapped(flat: Flat, loss: Loss) -> Stacker:
+    """Any module that torch.func can map over."""
+
+    def one(params: tuple[Tensor, ...], x: Tensor, y: Tensor) -> Tensor:
+        return loss(functional_call(flat.module, dict(zip(flat.names, params, strict=True)), x), y)
+
+    gradients_and_losses = vmap(grad_and_value(one))
+
+    def stepper(descent: Descent) -> Stepper:
+        def step(x: Tensor, y: Tensor) -> Tensor:
+            gradients, losses = gradients_and_losses(tuple(descent.parameters), x, y)
+            descent.step(gradients)
+            return losses  # type: ignore[no-any-return]
+
+        return step
+
+    return stepper
+
+
+def _is_linear(module: nn.Module) -> bool:
+    """Whether this is multinomial logistic regression, whose gradient is known."""
+    layers = list(module) if isinstance(module, nn.Sequential) else [module]
+    if layers and isinstance(layers[0], nn.Flatten):
+        layers = layers[1:]
+    return len(layers) == 1 and type(layers[0]) is nn.Linear and layers[0].bias is not None
+
+
+def linear(descent: Descent) -> Stepper:
+    """Softmax regression: batched products that go straight into the weights."""
+    weight, bias = descent.parameters  # (k, C, F), (k, C)
+    told = descent.told
+    plain = told == replace(told, momentum=0.0, weight_decay=0.0, proximal=0.0)
+    rate = told.learning_rate
+
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        x = x.flatten(2)  # (k, B, F)
+        logits = torch.baddbmm(bias[:, None], x, weight.mT)  # (k, B, C)
+        log_total = torch.logsumexp(logits, dim=2, keepdim=True)
+        place = y[:, :, None]
+        losses = (log_total - logits.gather(2, place)).mean(dim=(1, 2))
+        slope = torch.exp(logits - log_total)
+        slope.scatter_add_(2, place, torch.full_like(log_total, -1.0))
+        slope /= x.shape[1]  # d loss / d logits
+        if plain:
+            weight.baddbmm_(slope.mT, x, alpha=-rate)
+            bias.sub_(slope.sum(dim=1), alpha=rate)
+        else:
+            descent.step([torch.bmm(slope.mT, x), slope.sum(dim=1)])
+        return losses
+
+    return step
