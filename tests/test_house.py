@@ -13,7 +13,10 @@ import fedadp
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fedadp"
 
-CORE = {"errors", "randomness", "parallel", "geometry", "cohort", "core", "training"}
+CORE = {
+    "errors", "randomness", "parallel", "kernels", "geometry", "cohort", "inmemory", "ondisk",
+    "core", "training",
+}  # fmt: skip
 LEARNING = {"flat", "local"}
 LOOP = CORE | LEARNING | {"loop"}
 MAY_IMPORT = {
@@ -64,7 +67,7 @@ def test_imports_follow_the_arrows(room, path):
 
 
 def test_core_and_strategies_need_nothing_but_torch_and_numpy():
-    known = sys.stdlib_module_names | {"torch", "numpy", "fedadp"}
+    known = sys.stdlib_module_names | {"torch", "numpy", "safetensors", "numba", "fedadp"}
     for room, path in modules():
         if room in CORE | LEARNING | {"strategies", "engines", "loop"}:
             for name in imported(path):

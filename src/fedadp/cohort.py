@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, reduce
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from fedadp.errors import UpdateError
-from fedadp.geometry import Geometry, measure, slab_width, weighted_sum
-from fedadp.parallel import one_thread
+from fedadp.geometry import Geometry, measure, weighted_sum
+from fedadp.parallel import side_by_side
 
-Updates = Tensor | np.ndarray[Any, Any] | Sequence[Any]
-BUFFER_NAMES = ("running_mean", "running_var", "num_batches_tracked")
+T = TypeVar("T")
+SLAB_BYTES = 2**23  # of float32: enough work for a thread, little enough to hold a few
 
 
 def exact_sum(values: Tensor) -> float:
@@ -43,13 +43,25 @@ class Cohort(ABC):
     refused: Mapping[int, str]  # who replied with something unusable, and what
 
     @abstractmethod
+    def slab(self, start: int, stop: int) -> Tensor:
+        """Columns start to stop of the updates, (K, stop - start), rows in the order of `nodes`."""
+
+    def cuts(self) -> Iterator[tuple[int, int]]:
+        """Where slabs begin and end, left to right."""
+        return self._cuts(0, self.size)
+
+    def _cuts(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        width = max(64, SLAB_BYTES // 4 // len(self))
+        return ((a, min(a + width, end)) for a in range(begin, end, width))
+
     def slabs(self) -> Iterator[Tensor]:
-        """Pieces of the updates of shape (K, c), left to right, rows in the order of `nodes`."""
+        """The updates, piece by piece."""
+        return (self.slab(*cut) for cut in self.cuts())
 
     @staticmethod
     def of(
         nodes: Sequence[int],
-        updates: Updates,
+        updates: Any,
         examples: Sequence[float] | Tensor,
         *,
         round: int = 1,  # noqa: A002  the word of the house
@@ -58,7 +70,22 @@ class Cohort(ABC):
         refused: Mapping[int, str] | None = None,
     ) -> Cohort:
         """A cohort in memory, from a (K, P) matrix or from one array or state dict per node."""
-        return _InMemory(nodes, updates, examples, round, buffers, notes or {}, refused or {})
+        from fedadp.inmemory import InMemory
+
+        return InMemory(nodes, updates, examples, round, buffers, notes, refused)
+
+    @staticmethod
+    def of_files(
+        nodes: Sequence[int],
+        files: Sequence[str | Path],
+        examples: Sequence[float] | Tensor,
+        *,
+        round: int = 1,  # noqa: A002
+    ) -> Cohort:
+        """A cohort on disk, from one safetensors file per node: only slabs are ever in memory."""
+        from fedadp.ondisk import OnDisk
+
+        return OnDisk(nodes, files, examples, round)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -74,8 +101,7 @@ class Cohort(ABC):
 
     @cached_property
     def _geometry(self) -> Geometry:
-        with one_thread():
-            found = measure(self._walk, self._in_order(self.shares))
+        found = measure(self._walk, self._in_order(self.shares))
         if isinstance(found, list):
             nodes = [sorted(self.nodes)[row] for row in found]
             names = ", ".join(map(str, nodes))
@@ -93,8 +119,7 @@ class Cohort(ABC):
             raise UpdateError(f"combine: {weights.numel()} weights for {len(self.nodes)} nodes")
         self.geometry()  # nothing leaves a cohort whose updates were not checked
         out = torch.empty(self.size, dtype=self.dtype)
-        with one_thread():
-            return weighted_sum(self._walk, self._in_order(weights.double()), out)
+        return weighted_sum(self._walk, self._in_order(weights.double()), out)
 
     def mean_buffers(self) -> Tensor:  # (Q,)
         return self._in_order(self.shares) @ self._in_order(self.buffers)
@@ -108,91 +133,15 @@ class Cohort(ABC):
     def _in_order(self, rows: Tensor) -> Tensor:
         return rows if self._order is None else rows[self._order]
 
-    def _walk(self) -> Iterator[Tensor]:
-        return map(self._in_order, self.slabs())
+    def _walk(self, work: Callable[[Tensor, int], T]) -> Iterator[T]:
+        def one(cut: tuple[int, int]) -> T:
+            return work(self._in_order(self.slab(*cut)), cut[0])
+
+        return side_by_side(one, self.cuts())
 
 
-class _InMemory(Cohort):
-    def __init__(
-        self,
-        nodes: Sequence[int],
-        updates: Updates,
-        examples: Sequence[float] | Tensor,
-        round: int,  # noqa: A002
-        buffers: Tensor | None,
-        notes: Mapping[str, Tensor],
-        refused: Mapping[int, str],
-    ) -> None:
-        self.round, self.notes, self.refused = round, notes, refused
-        self.nodes = tuple(int(node) for node in nodes)
-        self.examples = torch.as_tensor(examples, dtype=torch.float64)
-        self._segments = _segments(updates)
-        self.size = sum(segment[0].numel() for segment in self._segments)
-        self.dtype = reduce(torch.promote_types, (row[0].dtype for row in self._segments))
-        self.buffers = torch.zeros(len(self.nodes), 0) if buffers is None else buffers
-        self.buffers = self.buffers.double()
-        _check(self.nodes, self.examples, {len(segment) for segment in self._segments})
-
-    def slabs(self) -> Iterator[Tensor]:
-        width = slab_width(len(self.nodes))
-        for segment in self._segments:
-            for start in range(0, segment[0].numel(), width):
-                if isinstance(segment, Tensor):
-                    yield segment[:, start : start + width]
-                else:
-                    yield torch.stack([row[start : start + width] for row in segment])
-
-
-Segment = Tensor | list[Tensor]  # K rows of equal length, as one matrix or one by one
-
-
-def _segments(updates: Updates) -> list[Segment]:
-    if isinstance(updates, np.ndarray):
-        updates = _tensor(updates)
-    if isinstance(updates, Tensor):
-        if updates.dim() != 2 or updates.numel() == 0:
-            raise UpdateError(f"updates: a (K, P) matrix is needed, not one of {_shape(updates)}")
-        return [_float(updates)]
-    if len(updates) == 0:
-        raise UpdateError("updates: there are none; a cohort needs at least one node")
-    if not isinstance(updates[0], Mapping):
-        return [_rows("updates", [_row(update) for update in updates])]
-    names = [name for name in updates[0] if name.rsplit(".", 1)[-1] not in BUFFER_NAMES]
-    names = [name for name in names if _tensor(updates[0][name]).is_floating_point()]
-    if not names:
-        raise UpdateError(
-            "updates: a node's entries hold no floats, so there is nothing to average"
-        )
-    for update in updates[1:]:
-        if odd := set(update) ^ set(updates[0]):
-            raise UpdateError(f"updates: not every node has an entry named {min(odd)!r}")
-    return [_rows(name, [_row(update[name]) for update in updates]) for name in names]
-
-
-def _row(update: Any) -> Tensor:
-    return _float(_tensor(update)).reshape(-1)
-
-
-def _tensor(values: Any) -> Tensor:
-    """Python's floats keep their 64 bits."""
-    return values if isinstance(values, Tensor) else torch.from_numpy(np.asarray(values))
-
-
-def _float(values: Tensor) -> Tensor:
-    return values.detach() if values.is_floating_point() else values.double()
-
-
-def _rows(name: str, rows: list[Tensor]) -> list[Tensor]:
-    for row in rows[1:]:
-        if row.numel() != rows[0].numel():
-            raise UpdateError(
-                f"{name}: the nodes' sizes differ, {rows[0].numel()} and {row.numel()}; "
-                "all must train the same model"
-            )
-    return rows
-
-
-def _check(nodes: tuple[int, ...], examples: Tensor, rows: set[int]) -> None:
+def check_replies(nodes: tuple[int, ...], examples: Tensor, rows: set[int]) -> None:
+    """One update and one count of examples from each node, and no node twice."""
     if rows != {len(nodes)} or examples.shape != (len(nodes),):
         raise UpdateError(
             f"cohort: {len(nodes)} nodes, {max(rows)} updates and {examples.numel()} counts of "
@@ -206,7 +155,3 @@ def _check(nodes: tuple[int, ...], examples: Tensor, rows: set[int]) -> None:
             raise UpdateError(
                 f"examples: node {node} holds {count:g}; a positive number is needed", [node]
             )
-
-
-def _shape(tensor: Tensor) -> str:
-    return "shape (" + ", ".join(map(str, tensor.shape)) + ")"

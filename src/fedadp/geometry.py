@@ -1,21 +1,28 @@
 """The two passes over the updates of a round: their geometry, and their weighted sum.
 
-Both walk column slabs of shape (K, c), small enough to stay in a core's cache, and accumulate in
-float64. Nothing of size K x P is made. A slab's width depends on K alone, and slabs are added up
-from left to right, so that the bits of a result depend on nothing but the updates.
+Both walk column slabs of shape (K, c) and accumulate in float64. Nothing of size K x P is made. A
+slab's width depends on K alone, and slabs are added up from left to right whoever is done first, so
+that the bits of a result depend on nothing but the updates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-SLAB_BYTES = 2**19  # of float64: half a megabyte leaves a core's cache room for the slab itself
-Walk = Callable[[], Iterable[Tensor]]
+from fedadp.kernels import Sums, sums, weigh
+
+T = TypeVar("T")
+
+
+class Walk(Protocol):
+    """Calls the work for every slab (K, c) and the column it begins at; results left to right."""
+
+    def __call__(self, work: Callable[[Tensor, int], T]) -> Iterator[T]: ...
 
 
 @dataclass(frozen=True)
@@ -46,66 +53,48 @@ class Geometry:
         return float(ratios.min()), float(ratios.max())
 
 
-def slab_width(nodes: int) -> int:
-    """How many columns of K rows make one slab."""
-    return max(64, SLAB_BYTES // (8 * max(nodes, 1)) // 64 * 64)
-
-
-class _Sums(NamedTuple):
-    squares: Tensor  # (K,) of each update
-    dots: Tensor  # (K,) with the mean
-    mean_square: float
-
-
-def _sums(slabs: Iterable[Tensor], shares: Tensor, scale: float) -> _Sums:
-    squares = torch.zeros_like(shares)
-    dots = torch.zeros_like(shares)
-    mean_square = torch.zeros((), dtype=torch.float64)
-    for slab in slabs:  # (K, c)
-        exact = slab.double()
-        if scale != 1.0:
-            exact = exact * scale
-        mean = shares @ exact  # (c,)
-        dots += exact @ mean
-        squares += torch.linalg.vecdot(exact, exact)
-        mean_square += mean @ mean
-    return _Sums(squares, dots, float(mean_square))
-
-
-def _peaks(slabs: Iterable[Tensor], shares: Tensor) -> Tensor:  # (K,)
-    peaks = torch.zeros_like(shares)
-    for slab in slabs:
-        peaks = torch.maximum(peaks, slab.double().abs().amax(dim=1))  # carries NaN along
-    return peaks
-
-
 def measure(walk: Walk, shares: Tensor) -> Geometry | list[int]:
     """The geometry of the updates, or the rows that hold a value that is not finite."""
     scale = 1.0
-    sums = _sums(walk(), shares, scale)
+    total = _total(walk, shares, scale)
     # squares of float32 always fit into float64; those of a float64 may not
-    if not torch.isfinite(sums.squares).all() or bool((sums.squares < 1e-280).any()):
-        peaks = _peaks(walk(), shares)
+    if not torch.isfinite(total.squares).all() or bool((total.squares < 1e-280).any()):
+        peaks = torch.stack(list(walk(_peaks))).amax(dim=0)  # carries NaN along
         broken = (~torch.isfinite(peaks)).nonzero().flatten().tolist()
         if broken:
             return [int(row) for row in broken]
         if bool(((peaks > 1e140) | ((peaks > 0) & (peaks < 1e-140))).any()):
             scale = 1.0 / max(float(peaks.max()), 1e-300)
-            sums = _sums(walk(), shares, scale)
-    norms = sums.squares.sqrt()
-    mean_norm = sums.mean_square**0.5
+            total = _total(walk, shares, scale)
+    norms = total.squares.sqrt()
+    mean_norm = total.mean_square**0.5
     if mean_norm <= 1e-14 * float(shares @ norms):  # what float64 leaves where updates cancel out
         mean_norm = 0.0
     lengths = norms * mean_norm
-    cosines = torch.where(lengths > 0, sums.dots / lengths, 0.0).clamp(-1.0, 1.0)
+    cosines = torch.where(lengths > 0, total.dots / lengths, 0.0).clamp(-1.0, 1.0)
     return Geometry(norms / scale, cosines, mean_norm / scale)
+
+
+def _total(walk: Walk, shares: Tensor, scale: float) -> Sums:
+    squares, dots = torch.zeros_like(shares), torch.zeros_like(shares)
+    mean_square = 0.0
+    for part in walk(lambda slab, _: sums(slab, shares, scale)):
+        squares += part.squares
+        dots += part.dots
+        mean_square += part.mean_square
+    return Sums(squares, dots, mean_square)
+
+
+def _peaks(slab: Tensor, _: int) -> Tensor:  # (K,)
+    return slab.double().abs().amax(dim=1)
 
 
 def weighted_sum(walk: Walk, weights: Tensor, out: Tensor) -> Tensor:
     """Fill `out` (P,) with the sum of the updates, each times its weight."""
-    start = 0
-    for slab in walk():  # (K, c)
-        stop = start + slab.shape[1]
-        out[start:stop] = weights @ slab.double()
-        start = stop
+
+    def fill(slab: Tensor, start: int) -> None:
+        weigh(slab, weights, out[start : start + slab.shape[1]])
+
+    for _ in walk(fill):
+        pass
     return out

@@ -7,9 +7,11 @@ arithmetic runs with one thread inside each operator, and what is independent ru
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
@@ -40,6 +42,23 @@ def cores() -> int:
 T = TypeVar("T")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores(), "fedadp-slabs", torch.set_num_threads, (1,))
+
+
+def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """The results in the order of the items, from all cores, a few items at a time."""
+    under_way: deque[Future[Result]] = deque()
+    with one_thread():
+        for item in items:
+            under_way.append(_pool().submit(work, item))
+            if len(under_way) > 2 * cores():
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
 
 
 class Crew(Generic[T]):
