@@ -74,6 +74,18 @@ def test_a_run_goes_on_where_its_folder_left_off(toy, tmp_path):
     assert len((tmp_path / "out" / "fedadp-seed-0" / "metrics.jsonl").read_text().splitlines()) == 4
 
 
+def test_runs_side_by_side_end_with_the_same_bits(toy, tmp_path):
+    for jobs in ("1", "2"):
+        result = fedadp("compare", toy, "--out", tmp_path / jobs, "--jobs", jobs, "--json")
+        assert result.exit_code == 0, result.output
+    for name in ("fedavg-seed-0/metrics.jsonl", "fedadp-seed-0/checkpoint.safetensors"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+    wrong = ["--jobs", "2", "--set", "partition.examples=999", "--out", tmp_path / "3"]
+    failed = fedadp("compare", toy, *wrong)
+    assert failed.exit_code == 2
+    assert "failed, as it said above" in failed.stderr
+
+
 def test_a_mistake_is_one_sentence_and_exit_code_2(toy, tmp_path):
     for words, says in [
         (["run", toy, "--set", "strategy=fedapd"], "did you mean 'fedadp'"),

@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "runs": CORE | {"checkpoint", "experiment", "federation", "loop"},
     "drive": LOOP | {"evaluation", "experiment", "federation", "runs"},
     "catalogue": {"data", "models", "runtime", "strategies"},
-    "report": {"drive", "experiment", "federation", "runs", "report"},
+    "report": {"drive", "errors", "experiment", "federation", "runs", "report"},
     "cli": {"", "catalogue", "data", "errors", "experiment", "federation", "report"},
 }
 

@@ -41,6 +41,10 @@ Target = Annotated[
     float | None, typer.Option(help="Stop at this test accuracy, as 0.95; overrides the file.")
 ]
 
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", min=1, help="Runs side by side, a core for each.")
+]
+
 P = ParamSpec("P")
 
 
@@ -102,6 +106,7 @@ def run_command(
     out: Out = None,
     changes: Set = None,
     target: Target = None,
+    jobs: Jobs = 1,
     restart: Restart = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -112,7 +117,15 @@ def run_command(
     """
     from fedadp.experiment import load
 
-    _sweep(load(experiment, _changes(changes, target)), experiment, out, restart, as_json, quiet)
+    _sweep(
+        load(experiment, _changes(changes, target)),
+        experiment,
+        out,
+        as_json,
+        restart=restart,
+        quiet=quiet or as_json,
+        jobs=jobs,
+    )
 
 
 @app.command("compare")
@@ -129,6 +142,7 @@ def compare_command(
     out: Out = None,
     changes: Set = None,
     target: Target = None,
+    jobs: Jobs = 1,
     restart: Restart = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -137,7 +151,9 @@ def compare_command(
     from fedadp.experiment import load, rivals
 
     experiments = rivals(load(experiment, _changes(changes, target)), strategy or [])
-    _sweep(experiments, experiment, out, restart, as_json, quiet)
+    _sweep(
+        experiments, experiment, out, as_json, restart=restart, quiet=quiet or as_json, jobs=jobs
+    )
 
 
 @app.command("list")
@@ -222,12 +238,10 @@ def _changes(changes: list[str] | None, target: float | None) -> list[str]:
     return [*(changes or []), *([] if target is None else [f"target={target}"])]
 
 
-def _sweep(
-    experiments: list[Any], file: Path, out: Path | None, restart: bool, as_json: bool, quiet: bool
-) -> None:
+def _sweep(experiments: list[Any], file: Path, out: Path | None, as_json: bool, **how: Any) -> None:
     from fedadp.report.sweep import sweep
 
-    found = sweep(experiments, out or Path("runs") / file.stem, restart, quiet or as_json)
+    found = sweep(experiments, out or Path("runs") / file.stem, **how)
     if as_json:
         typer.echo(json.dumps(found))
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedadp.cohort import Cohort
 from fedadp.geometry import Geometry
+from fedadp.parallel import one_thread
 
 __all__ = [
     "Cohort",
@@ -94,8 +95,9 @@ class Weighting(Strategy[S]):
         """A weight for each node, from geometry alone."""
 
     def step(self, state: S, cohort: Cohort) -> Step[S]:
-        weights, state, notes = self.weigh(state, cohort)
-        return Step(cohort.combine(weights), state, {"weight": weights, **notes})
+        with one_thread():  # K numbers are too few to share among threads
+            weights, state, notes = self.weigh(state, cohort)
+            return Step(cohort.combine(weights), state, {"weight": weights, **notes})
 
 
 class Wrapping(Strategy[S]):

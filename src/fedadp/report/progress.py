@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from fedadp.experiment import Experiment
+from fedadp.runs import Record
 
 log = logging.getLogger("fedadp")
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -58,10 +58,6 @@ class Watcher:
         )
         self._lines = _Lines(console)
         self._before = logging.NOTSET
-        self._task = TaskID(0)
-        self._experiment: Experiment | None = None
-        self._said = self._begun = 0.0
-        self._first: int | None = None
 
     def __enter__(self) -> Watcher:
         self._before = log.level
@@ -80,27 +76,28 @@ class Watcher:
         log.removeHandler(self._lines)
         log.setLevel(self._before)
 
-    def begin(self, experiment: Experiment) -> None:
-        self._experiment, self._first = experiment, None
-        self._said = self._begun = time.monotonic()
-        self._task = self._bars.add_task(experiment.label, total=experiment.rounds, line="")
+    def begin(self, experiment: Experiment) -> Callable[[Record], None]:
+        """One more run; what comes back wants to be told of its rounds."""
+        task = self._bars.add_task(experiment.label, total=experiment.rounds, line="")
+        began = said = time.monotonic()
+        first: int | None = None
 
-    def __call__(self, record: dict[str, Any]) -> None:
-        """One more round."""
-        accuracy = record.get("accuracy")
-        told = "" if accuracy is None else f"accuracy {accuracy:6.2%}  "
-        line = told + spark(record.get("weight") or [])
-        self._bars.update(self._task, completed=record["round"], line=line)
-        now = time.monotonic()
-        self._first = record["round"] if self._first is None else self._first
-        if not self._live and now - self._said > SECONDS_BETWEEN_LINES and self._experiment:
-            self._said = now
-            total = self._experiment.rounds
-            done = max(1, record["round"] - self._first)
-            left = (now - self._begun) / done * (total - record["round"])
-            log.info(
-                f"{self._experiment.label}: round {record['round']}/{total}, {line}, "
-                f"at most {left / 60:.1f} min left"
-            )
-        for node, why in record.get("refused", {}).items():
-            log.warning(f"round {record['round']}: node {node} was left out, for {why}")
+        def tell(record: Record) -> None:
+            nonlocal first, said
+            accuracy, number = record.get("accuracy"), record["round"]
+            told = "" if accuracy is None else f"accuracy {accuracy:6.2%}  "
+            line = told + spark(record.get("weight") or [])
+            self._bars.update(task, completed=number, line=line)
+            first = number if first is None else first
+            now = time.monotonic()
+            if not self._live and now - said > SECONDS_BETWEEN_LINES:
+                said = now
+                left = (now - began) / max(1, number - first) * (experiment.rounds - number)
+                log.info(
+                    f"{experiment.label}: round {number}/{experiment.rounds}, {line}, "
+                    f"at most {left / 60:.1f} min left"
+                )
+            for node, why in record.get("refused", {}).items():
+                log.warning(f"{experiment.label}: round {number}, node {node} left out, for {why}")
+
+        return tell

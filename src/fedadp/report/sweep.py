@@ -10,23 +10,32 @@ from rich.console import Console
 
 from fedadp.drive import run
 from fedadp.experiment import Experiment
+from fedadp.report.jobs import run_side_by_side
 from fedadp.report.plots import accuracy_over_rounds
 from fedadp.report.progress import Watcher
 from fedadp.report.summary import as_json, summarize, table
 
 
 def sweep(
-    experiments: Sequence[Experiment], folder: Path, restart: bool = False, quiet: bool = False
+    experiments: Sequence[Experiment],
+    folder: Path,
+    *,
+    restart: bool = False,
+    quiet: bool = False,
+    jobs: int = 1,
 ) -> dict[str, Any]:
-    """Run them all under one folder, and say what came of it."""
+    """Run them all under one folder, `jobs` at a time, and say what came of it."""
     console = Console(stderr=True)
     target = experiments[0].target
-    runs = []
+    homes = [folder / experiment.slug for experiment in experiments]
     with Watcher(console, quiet) as watcher:
-        for experiment in experiments:
-            watcher.begin(experiment)
-            home = folder / experiment.slug
-            runs.append(run(experiment, home, restart=restart, watch=watcher))
+        if jobs > 1:
+            runs = run_side_by_side(experiments, homes, restart, watcher, jobs)
+        else:
+            runs = [
+                run(experiment, home, restart=restart, watch=watcher.begin(experiment))
+                for experiment, home in zip(experiments, homes, strict=True)
+            ]
     rows = summarize(runs, target)
     picture = accuracy_over_rounds(runs, target, folder / "accuracy.png")
     if not quiet:
