@@ -17,7 +17,7 @@ CORE = {
     "errors", "randomness", "parallel", "kernels", "geometry", "cohort", "inmemory", "ondisk",
     "core", "training",
 }  # fmt: skip
-LEARNING = {"flat", "local"}
+LEARNING = {"dice", "flat", "local"}
 LOOP = CORE | LEARNING | {"loop"}
 MAY_IMPORT = {
     **dict.fromkeys(CORE, CORE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -34,12 +35,17 @@ def save_round(path: Path, now: Round, digest: str) -> None:
     tensors = {"params": now.params, "buffers": now.buffers}
     state = pack(now.state, "state", tensors)
     head = {"format": FORMAT, "experiment": digest, "number": now.number, "state": state}
-    metadata = {"fedadp": json.dumps(head)}
     # copies, for safetensors takes no two tensors that share memory
     plain = {
         name: torch.clone(t, memory_format=torch.contiguous_format) for name, t in tensors.items()
     }
-    write_atomically(path, save(plain, metadata))
+    head["sha256"] = _sum(save(plain))
+    write_atomically(path, save(plain, {"fedadp": json.dumps(head)}))
+
+
+def _sum(raw: bytes) -> str:
+    """Of the tensors in a safetensors file, which lie behind its header."""
+    return hashlib.sha256(raw[8 + int.from_bytes(raw[:8], "little") :]).hexdigest()
 
 
 def load_round(path: Path, template: Any, digest: str) -> Round:
@@ -53,6 +59,8 @@ def load_round(path: Path, template: Any, digest: str) -> Round:
             raise RunError(f"{path}: written as {head['format']!r}, not {FORMAT!r}; start over")
         if head["experiment"] != digest:
             raise RunError(f"{path}: belongs to another experiment; start over, or elsewhere")
+        if head["sha256"] != _sum(raw):
+            raise RunError(f"{path}: damaged, for its checksum is another; start over")
         state = unpack(template, head["state"], "state", tensors)
         return Round(int(head["number"]), tensors["params"], tensors["buffers"], state)
     except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
@@ -103,6 +111,12 @@ def same_bits(one: Any, other: Any) -> bool:
     """Whether two states are made of the same bits."""
     ours: dict[str, Tensor] = {}
     theirs: dict[str, Tensor] = {}
-    if pack(one, "", ours) != pack(other, "", theirs) or ours.keys() != theirs.keys():
+    left, right = json.dumps(pack(one, "", ours)), json.dumps(pack(other, "", theirs))
+    if left != right or ours.keys() != theirs.keys():
         return False
-    return all(ours[k].dtype == theirs[k].dtype and torch.equal(ours[k], theirs[k]) for k in ours)
+    return all(_bits(ours[name]) == _bits(theirs[name]) for name in ours)
+
+
+def _bits(tensor: Tensor) -> tuple[torch.dtype, torch.Size, bytes]:
+    memory = tensor.detach().reshape(-1).contiguous().view(torch.uint8).numpy()
+    return tensor.dtype, tensor.shape, memory.tobytes()

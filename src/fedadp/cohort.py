@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -17,6 +18,7 @@ from fedadp.geometry import Geometry, measure, weighted_sum
 from fedadp.parallel import side_by_side
 
 T = TypeVar("T")
+MOST_EXAMPLES = 1e15  # whole numbers up to here add up exactly
 SLAB_BYTES = 2**23  # of float32: enough work for a thread, little enough to hold a few
 
 
@@ -140,8 +142,27 @@ class Cohort(ABC):
         return side_by_side(one, self.cuts())
 
 
-def check_replies(nodes: tuple[int, ...], examples: Tensor, rows: set[int]) -> None:
-    """One update and one count of examples from each node, and no node twice."""
+def node_ids(nodes: Sequence[Any]) -> tuple[int, ...]:
+    """The nodes' names as whole numbers that fit into 64 bits."""
+    try:
+        ids = tuple(operator.index(node) for node in nodes)
+    except TypeError as error:
+        raise UpdateError(f"nodes: a node's name is a whole number ({error})") from error
+    if any(abs(node) >= 2**63 for node in ids):
+        raise UpdateError(f"nodes: {max(ids, key=abs)} is too large a name; stay below 2**63")
+    return ids
+
+
+def counts(examples: Sequence[float] | Tensor) -> Tensor:  # (K,)
+    try:
+        return torch.as_tensor(examples, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UpdateError(f"examples: one number per node is needed ({error})") from error
+
+
+def check_replies(cohort: Cohort, rows: set[int]) -> None:
+    """One update, one count of examples and one row of statistics from each node."""
+    nodes, examples = cohort.nodes, cohort.examples
     if rows != {len(nodes)} or examples.shape != (len(nodes),):
         raise UpdateError(
             f"cohort: {len(nodes)} nodes, {max(rows)} updates and {examples.numel()} counts of "
@@ -151,7 +172,16 @@ def check_replies(nodes: tuple[int, ...], examples: Tensor, rows: set[int]) -> N
         twice = [node for node in nodes if nodes.count(node) > 1]
         raise UpdateError(f"cohort: node {twice[0]} is there twice; count each reply once", twice)
     for node, count in zip(nodes, examples.tolist(), strict=True):
-        if not 0 < count < float("inf"):
+        if not 0 < count <= MOST_EXAMPLES:
             raise UpdateError(
-                f"examples: node {node} holds {count:g}; a positive number is needed", [node]
+                f"examples: node {node} holds {count:g}; a number above 0 is needed, up to 1e15",
+                [node],
             )
+    if cohort.buffers.dim() != 2 or len(cohort.buffers) != len(nodes):
+        raise UpdateError(f"buffers: {len(nodes)} rows are needed, one per node")
+    broken = (~torch.isfinite(cohort.buffers)).any(dim=1).nonzero().flatten().tolist()
+    if broken:
+        raise UpdateError(
+            f"buffers: node {nodes[broken[0]]} sent a value that is not finite; leave it out",
+            [nodes[i] for i in broken],
+        )

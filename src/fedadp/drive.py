@@ -74,7 +74,7 @@ def run(
     module = experiment.model.build(federation.shape, federation.classes, seed)
     flat = Flat(module)
     workers = experiment.engine.workers
-    score = Evaluator(module, federation.test, workers=workers)
+    score = Evaluator(module, federation.test, seed=seed, workers=workers)
     runtime = experiment.engine.resolve(experiment.model)
     log.info("%s: on engine %r, %d parameters", experiment.label, runtime.name, flat.size)
     engine = Timed(runtime.open(module, federation.nodes))

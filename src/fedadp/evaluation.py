@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from fedadp.core import Examples
+from fedadp.dice import Dice
 from fedadp.flat import Flat
 from fedadp.local import Loss, cross_entropy
 from fedadp.loop import Round
 from fedadp.parallel import Crew, cores
+from fedadp.randomness import address
 
 BATCH = 200  # larger ones leave the cache
 
@@ -25,25 +27,29 @@ class Evaluator:
         examples: Examples,
         loss: Loss = cross_entropy,
         *,
+        seed: int = 0,
         workers: int | None = None,
     ) -> None:
         x, y = examples.x, examples.y
         self._batches = list(zip(torch.split(x, BATCH), torch.split(y, BATCH), strict=True))
-        self._loss = loss
+        self._loss, self._seed, self._dice = loss, seed, Dice()
         self._crew = Crew(lambda: Flat(copy.deepcopy(module).eval()), workers or cores())
 
     def __call__(self, now: Round) -> dict[str, float]:
         """Accuracy and mean loss."""
 
         @torch.no_grad()
-        def part(flat: Flat, batch: tuple[Tensor, Tensor]) -> tuple[int, int, float]:
-            x, y = batch
+        def part(flat: Flat, place: int) -> tuple[int, int, float]:
+            x, y = self._batches[place]
             flat.lay_over(now.params)
             flat.write_buffers(now.buffers)
-            output = flat.module(x)
-            right = int((output.argmax(dim=1) == y).sum())
-            return len(y), right, float(self._loss(output, y)) * len(y)
+            with self._dice.at(address(self._seed, "evaluation", now.number, place)):
+                output = flat.module(flat.cast(x))
+                loss = float(self._loss(output, y))
+            return len(y), int((output.argmax(dim=1) == y).sum()), loss * len(y)
 
-        sizes, rights, losses = zip(*self._crew.map(part, self._batches), strict=True)
+        places = range(len(self._batches))
+        parts = self._dice.settled(lambda: self._crew.map(part, places))
+        sizes, rights, losses = zip(*parts, strict=True)
         total = sum(sizes)
         return {"accuracy": sum(rights) / total, "loss": sum(losses) / total}

@@ -29,12 +29,15 @@ class Flat:
         self.parameters = [p for _, p in named]
         self.size = sum(p.numel() for p in self.parameters)
         self.dtype = self.parameters[0].dtype
-        stored = module.state_dict(keep_vars=True)
-        self._buffers = [stored[name] for name, _ in module.named_buffers() if name in stored]
+        self._buffers = [buffer for _, buffer in module.named_buffers()]
 
     def read(self) -> Tensor:  # (P,)
         """The parameters, copied out."""
         return torch.cat([p.detach().reshape(-1) for p in self.parameters])
+
+    def cast(self, x: Tensor) -> Tensor:
+        """Inputs in the model's precision; whole numbers stay what they are."""
+        return x.to(self.dtype) if x.is_floating_point() else x
 
     def pieces(self, vector: Tensor) -> list[Tensor]:
         """The vector, cut into views in the shapes of the parameters."""

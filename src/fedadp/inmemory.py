@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedadp.cohort import Cohort, check_replies
+from fedadp.cohort import Cohort, check_replies, counts, node_ids
 from fedadp.errors import UpdateError
 
 Updates = Tensor | np.ndarray[Any, Any] | Sequence[Any]
@@ -33,16 +34,16 @@ class InMemory(Cohort):
         refused: Mapping[int, str] | None = None,
     ) -> None:
         self.round, self.notes, self.refused = round, notes or {}, refused or {}
-        self.nodes = tuple(int(node) for node in nodes)
-        self.examples = torch.as_tensor(examples, dtype=torch.float64)
-        self._segments = _segments(updates)
+        self.nodes = node_ids(nodes)
+        self.examples = counts(examples)
+        self._segments, statistics = _segments(_by_node(updates, self.nodes))
         sizes = [segment[0].numel() for segment in self._segments]
         self._begins = [0, *accumulate(sizes)]
         self.size = self._begins[-1]
-        self.dtype = reduce(torch.promote_types, (row[0].dtype for row in self._segments))
-        self.buffers = torch.zeros(len(self.nodes), 0) if buffers is None else buffers
-        self.buffers = self.buffers.double()
-        check_replies(self.nodes, self.examples, {len(segment) for segment in self._segments})
+        rows = (row for segment in self._segments for row in segment)
+        self.dtype = reduce(torch.promote_types, {row.dtype for row in rows})
+        self.buffers = (statistics if buffers is None else buffers).double()
+        check_replies(self, {len(segment) for segment in self._segments})
 
     def cuts(self) -> Iterator[tuple[int, int]]:
         for begin, end in pairwise(self._begins):
@@ -59,27 +60,43 @@ class InMemory(Cohort):
 Segment = Tensor | list[Tensor]  # K rows of equal length, as one matrix or one by one
 
 
-def _segments(updates: Updates) -> list[Segment]:
+def _by_node(updates: Updates, nodes: Sequence[int]) -> Updates:
+    """The updates in the order of the nodes, where they are filed under them."""
+    if not isinstance(updates, Mapping):
+        return updates
+    if missing := [node for node in nodes if node not in updates]:
+        raise UpdateError(f"updates: none is filed under node {missing[0]}", missing)
+    return [updates[node] for node in nodes]
+
+
+def _segments(updates: Updates) -> tuple[list[Segment], Tensor]:
+    """The rows that have an angle, and (K, Q) what is averaged by share."""
     if isinstance(updates, np.ndarray):
         updates = _tensor(updates)
     if isinstance(updates, Tensor):
         if updates.dim() != 2 or updates.numel() == 0:
             raise UpdateError(f"updates: a (K, P) matrix is needed, not one of {_shape(updates)}")
-        return [_float(updates)]
+        return [_float(updates)], torch.zeros(len(updates), 0)
     if len(updates) == 0:
         raise UpdateError("updates: there are none; a cohort needs at least one node")
     if not isinstance(updates[0], Mapping):
-        return [_rows("updates", [_row(update) for update in updates])]
-    names = [name for name in updates[0] if name.rsplit(".", 1)[-1] not in BUFFER_NAMES]
-    names = [name for name in names if _tensor(updates[0][name]).is_floating_point()]
-    if not names:
-        raise UpdateError(
-            "updates: a node's entries hold no floats, so there is nothing to average"
-        )
+        return [_rows("updates", updates)], torch.zeros(len(updates), 0)
     for update in updates[1:]:
         if odd := set(update) ^ set(updates[0]):
             raise UpdateError(f"updates: not every node has an entry named {min(odd)!r}")
-    return [_rows(name, [_row(update[name]) for update in updates]) for name in names]
+    learnt = [name for name in updates[0] if _is_trainable(name, updates[0][name])]
+    if not learnt:
+        raise UpdateError(
+            "updates: a node's entries hold no floats, so there is nothing to average"
+        )
+    others = [_rows(name, [u[name] for u in updates]) for name in updates[0] if name not in learnt]
+    statistics = [torch.stack(rows).double() for rows in others]
+    segments: list[Segment] = [_rows(name, [u[name] for u in updates]) for name in learnt]
+    return segments, torch.cat([torch.zeros(len(updates), 0), *statistics], dim=1)
+
+
+def _is_trainable(name: str, values: Any) -> bool:
+    return name.rsplit(".", 1)[-1] not in BUFFER_NAMES and _tensor(values).is_floating_point()
 
 
 def _row(update: Any) -> Tensor:
@@ -87,15 +104,26 @@ def _row(update: Any) -> Tensor:
 
 
 def _tensor(values: Any) -> Tensor:
-    """Python's floats keep their 64 bits."""
-    return values if isinstance(values, Tensor) else torch.from_numpy(np.asarray(values))
+    """Python's floats keep their 64 bits; an array is not copied unless PyTorch cannot read it."""
+    if isinstance(values, Tensor):
+        return values
+    try:
+        array = np.asarray(values)
+        if not array.dtype.isnative or min(array.strides, default=0) < 0:
+            array = array.astype(array.dtype.newbyteorder("="), order="C")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # it may be read-only; so are we
+            return torch.from_numpy(array)
+    except (TypeError, ValueError) as error:
+        raise UpdateError(f"updates: not an array of numbers ({error})") from error
 
 
 def _float(values: Tensor) -> Tensor:
     return values.detach() if values.is_floating_point() else values.double()
 
 
-def _rows(name: str, rows: list[Tensor]) -> list[Tensor]:
+def _rows(name: str, values: Sequence[Any]) -> list[Tensor]:
+    rows = [_row(one) for one in values]
     for row in rows[1:]:
         if row.numel() != rows[0].numel():
             raise UpdateError(

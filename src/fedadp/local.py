@@ -82,13 +82,13 @@ def train(flat: Flat, examples: Examples, told: Instructions, node: int, loss: L
     try:
         for start, stop in bounds:
             batch = order[start:stop]
-            x, y = examples.x[batch], examples.y[batch]
+            x, y = flat.cast(examples.x[batch]), examples.y[batch]
             value = loss(flat.module(x), y)
             descent.step(torch.autograd.grad(value, flat.parameters, allow_unused=True))
             total += value.detach() * len(y)
             seen += len(y)
             step += 1
-    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+    except Exception as error:
         where = f"node {node}, round {told.round}, step {step}"
         raise TrainingError(f"{where}: training failed ({error})") from error
     return float(total) / max(seen, 1)

@@ -15,7 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from fedadp.cohort import Cohort, check_replies
+from fedadp.cohort import Cohort, check_replies, counts, node_ids
 from fedadp.errors import UpdateError
 from fedadp.inmemory import BUFFER_NAMES
 
@@ -47,10 +47,9 @@ class OnDisk(Cohort):
         round: int = 1,  # noqa: A002
     ) -> None:
         self.round, self.notes, self.refused = round, {}, {}
-        self.nodes = tuple(int(node) for node in nodes)
-        self.examples = torch.as_tensor(examples, dtype=torch.float64)
+        self.nodes, self.examples = node_ids(nodes), counts(examples)
         self.buffers = torch.zeros(len(self.nodes), 0, dtype=torch.float64)
-        check_replies(self.nodes, self.examples, {len(files)})
+        check_replies(self, {len(files)})
         self._paths = [Path(file) for file in files]
         self._entries = [_entries(path) for path in self._paths]
         for path, entries in zip(self._paths, self._entries, strict=True):

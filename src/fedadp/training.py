@@ -11,6 +11,8 @@ from fedadp.core import Instructions
 from fedadp.errors import require
 from fedadp.randomness import generator
 
+SMALLEST_RATE = 1e-300
+
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
@@ -48,7 +50,8 @@ class Training:
         return Instructions(
             round=round,
             seed=seed,
-            learning_rate=self.learning_rate * self.decay ** (round - 1),
+            # never 0, however many rounds: gradients are updates divided by it
+            learning_rate=max(self.learning_rate * self.decay ** (round - 1), SMALLEST_RATE),
             epochs=self.epochs,
             steps=self.steps,
             batch_size=self.batch_size or None,

@@ -39,7 +39,7 @@ class Batched:
         self.nodes = self._shop.nodes
         self._flat = self._shop.tool()
         sample = data[self.nodes[0]]
-        self.stacks = not self._shop.random and can_be_stacked(module, loss, sample)
+        self.stacks = not self._shop.dice.used and can_be_stacked(module, loss, sample)
         if self.stacks:
             self._examples, self._starts = _together(data)
             self._crew = Crew(lambda: stacker(module, loss), self._threads.workers)
@@ -83,18 +83,21 @@ class Batched:
             if (first, last) not in steppers:
                 steppers[first, last] = begin(descent.part(slice(first, last)))
             batch = orders[first:last, start:stop]
-            x = self._examples.x.index_select(0, batch.flatten())
+            x = self._flat.cast(self._examples.x.index_select(0, batch.flatten()))
             try:
                 x = x.view(*batch.shape, *x.shape[1:])
                 losses = steppers[first, last](x, self._examples.y[batch])
                 totals[first:last] += losses * (stop - start)
-            except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            except Exception as error:
                 raise self._explained(task, nodes[first:last], error) from error
         block -= task.params
         seen = [sum(stop - start for start, stop in own.bounds) for own in plans]
         means = (totals / torch.tensor(seen)).tolist()
         replies = zip(means, counts, block, strict=True)
-        return [Reply(loss, task.buffers, count, fault(loss, row)) for loss, count, row in replies]
+        return [
+            Reply(loss, task.buffers, count, fault(loss, row, task.buffers))
+            for loss, count, row in replies
+        ]
 
     def _orders(self, plans: Sequence[Plan], nodes: Sequence[int]) -> Tensor:  # (k, longest)
         """Each node's examples in the order of its plan, as places among all examples."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from fedadp.core import Cohort, Examples, Instructions
-from fedadp.errors import ModelError, TrainingError
+from fedadp.dice import Dice
+from fedadp.errors import DataError, ModelError, TrainingError
 from fedadp.flat import Flat
 from fedadp.local import Loss, cross_entropy, train
 from fedadp.randomness import address
@@ -45,8 +45,14 @@ class Workshop:
     def __init__(self, module: nn.Module, data: NodeData, loss: Loss = cross_entropy) -> None:
         self.data, self.loss = data, loss
         self.nodes = tuple(sorted(data))
+        if not self.nodes:
+            raise DataError("engine: there are no nodes; give at least one")
+        for node in self.nodes:
+            if len(data[node]) == 0:
+                raise DataError(f"engine: node {node} has no examples; leave it out")
         self._module = copy.deepcopy(module)
-        self.random = _try_out(self._module, data[self.nodes[0]], loss)
+        self.dice = Dice()
+        self.dice.settled(lambda: _try_out(self._module, data[self.nodes[0]], loss))
         self._matrix = torch.zeros(0, 0)
 
     def tool(self) -> Flat:
@@ -67,10 +73,11 @@ class Workshop:
         tool.lay_over(row)
         tool.write_buffers(task.buffers)
         examples = self.data[node]
-        with self._dice(task.told, node):
+        with self.dice.at(address(task.told.seed, "forward", task.told.round, node)):
             loss = train(tool, examples, task.told, node, self.loss)
         row -= task.params
-        return Reply(loss, tool.read_buffers(), len(examples), fault(loss, row))
+        buffers = tool.read_buffers()
+        return Reply(loss, buffers, len(examples), fault(loss, row, buffers))
 
     def cohort(
         self, told: Instructions, nodes: Sequence[int], rows: Tensor, replies: list[Reply]
@@ -94,37 +101,24 @@ class Workshop:
             refused=refused,
         )
 
-    def _dice(self, told: Instructions, node: int) -> AbstractContextManager[None]:
-        """PyTorch has one generator per process; a model that draws from it gets it seeded."""
-        if not self.random:
-            return nullcontext()
-        return _seeded(address(told.seed, "forward", told.round, node))
 
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield
-
-
-def fault(loss: float, update: Tensor) -> str:
+def fault(loss: float, update: Tensor, buffers: Tensor) -> str:
+    """What is wrong with a reply, if anything."""
     if not math.isfinite(loss):
         return f"its loss is {loss}"
-    return "" if torch.isfinite(update).all() else "its update is not finite"
+    if not torch.isfinite(update).all():
+        return "its update is not finite"
+    return "" if torch.isfinite(buffers).all() else "its statistics are not finite"
 
 
-def _try_out(module: nn.Module, examples: Examples, loss: Loss) -> bool:
-    """Whether the model draws random numbers; complains if it cannot take the data."""
-    few = slice(0, 2)
-    with _seeded(0):
-        before = torch.get_rng_state()
-        try:
-            loss(copy.deepcopy(module).train()(examples.x[few]), examples.y[few])
-        except (RuntimeError, ValueError, TypeError, IndexError) as error:
-            shape = tuple(examples.x.shape[1:])
-            raise ModelError(
-                f"model: it cannot learn from inputs of shape {shape} with labels up to "
-                f"{int(examples.y.max())} ({error}); its input and output must fit the data"
-            ) from error
-        return not torch.equal(before, torch.get_rng_state())
+def _try_out(module: nn.Module, examples: Examples, loss: Loss) -> None:
+    """Complain early about a model that cannot take the data."""
+    flat = Flat(copy.deepcopy(module).train())
+    x, y = examples.x[:2], examples.y[:2]
+    try:
+        loss(flat.module(flat.cast(x)), y)
+    except Exception as error:
+        raise ModelError(
+            f"model: it cannot learn from {x.dtype} inputs of shape {tuple(x.shape[1:])} with "
+            f"labels up to {int(y.max())} ({error}); its input and output must fit the data"
+        ) from error

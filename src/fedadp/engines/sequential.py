@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from fedadp.core import Cohort, Instructions
-from fedadp.engines.inprocess import NodeData, Task, Workshop
+from fedadp.engines.inprocess import NodeData, Reply, Task, Workshop
 from fedadp.local import Loss, cross_entropy
 from fedadp.parallel import one_thread
 
@@ -25,9 +25,11 @@ class Sequential:
     ) -> Cohort:
         task = Task(params, buffers, told)
         rows = self._shop.rows(task, nodes)
+
+        def attempt() -> list[Reply]:
+            pairs = zip(nodes, rows, strict=True)
+            return [self._shop.train(self._tool, task, node, row) for node, row in pairs]
+
         with one_thread():
-            replies = [
-                self._shop.train(self._tool, task, node, row)
-                for node, row in zip(nodes, rows, strict=True)
-            ]
+            replies = self._shop.dice.settled(attempt)
         return self._shop.cohort(told, nodes, rows, replies)

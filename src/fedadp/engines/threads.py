@@ -27,8 +27,7 @@ class Threads:
         require(workers is None or workers > 0, "workers", workers, "a number above 0")
         self.shop = Workshop(module, data, loss)
         self.nodes = self.shop.nodes
-        # dropout draws from PyTorch's one generator: nodes that share it must take turns
-        self.workers = 1 if self.shop.random else min(workers or cores(), len(self.nodes))
+        self.workers = min(workers or cores(), len(self.nodes))
         self._crew = Crew(self.shop.tool, self.workers)
 
     def train(
@@ -40,5 +39,5 @@ class Threads:
         def reply(tool: Flat, place: int) -> Reply:
             return self.shop.train(tool, task, nodes[place], rows[place])
 
-        replies = self._crew.map(reply, range(len(nodes)))
+        replies = self.shop.dice.settled(lambda: self._crew.map(reply, range(len(nodes))))
         return self.shop.cohort(told, nodes, rows, replies)

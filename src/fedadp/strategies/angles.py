@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import torch
@@ -62,8 +62,7 @@ class Observed(NamedTuple):
 def observe(state: Angles, cohort: Cohort, by: Smoothing) -> Observed:
     """Equations 8 and 9; a round whose mean update is zero has no direction and teaches nothing."""
     geometry = cohort.geometry()
-    if geometry.mean_norm == 0:
-        after = replace(state, rounds=state.rounds + 1)
-    else:
+    after = state
+    if geometry.mean_norm > 0:
         after = state.average_in(cohort.nodes, geometry.angles, by)
     return Observed(geometry.angles, after.of(cohort.nodes), after)
