@@ -61,6 +61,7 @@ def test_json_is_one_document_on_standard_output(toy, tmp_path):
 def test_quiet_says_nothing_while_it_works(toy, tmp_path):
     result = fedadp("run", toy, "--out", tmp_path / "out", "--quiet")
     assert result.stderr == ""
+    assert "best accuracy" in result.stdout
 
 
 def test_a_run_goes_on_where_its_folder_left_off(toy, tmp_path):
@@ -140,7 +141,7 @@ def test_ctrl_c_keeps_the_run_says_how_to_go_on_and_exits_with_130(toy, tmp_path
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "the same command goes on from there" in said
+    assert "without --restart the command goes on there" in said
     assert "Traceback" not in said
     assert (metrics.parent / "checkpoint.safetensors").exists()
     kept = len(metrics.read_text().splitlines())

@@ -27,7 +27,12 @@ def broken():
     return module
 
 
+def raises():
+    return 1 / 0
+
+
 not_a_model = {"a": 1}
+ready = nn.Linear(2, 2)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +83,8 @@ def test_your_own_model_is_made_by_its_place(monkeypatch, pytestconfig):
         ("test_models:Nothing", {}, "cannot be made"),
         ("test_models:Own", {"width": 3}, "unexpected keyword"),
         ("test_models:not_a_model", {}, "cannot be made"),
+        ("test_models:ready", {}, "made already"),
+        ("test_models:raises", {}, "division by zero"),
         ("builtins:int", {}, "not a torch.nn.Module"),
         ("test_models:broken", {}, "not all finite"),
     ],

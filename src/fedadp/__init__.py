@@ -51,12 +51,15 @@ _PLACES = {
     "fedadp.strategies": ("FedAdp", "FedAvg", "FedProx", "FedSGD", "Momentum"),
     "fedadp.training": ("Training",),
 }  # fmt: skip
+_ROOMS = ("data", "engines", "strategies", "testing")
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 
 __all__ = sorted([*_PLACE_OF, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"fedadp.{name}")
     if name not in _PLACE_OF:
         raise AttributeError(f"module 'fedadp' has no attribute {name!r}")
     return getattr(import_module(_PLACE_OF[name]), name)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 from torch import Tensor
 
@@ -50,13 +50,10 @@ def _sum(raw: bytes) -> str:
 
 def load_round(path: Path, template: Any, digest: str) -> Round:
     """The round in a checkpoint; `template` is the strategy's first state."""
+    head = read_head(path)
     try:
         raw = path.read_bytes()
         tensors = load(raw)
-        size = int.from_bytes(raw[:8], "little")
-        head = json.loads(json.loads(raw[8 : 8 + size])["__metadata__"]["fedadp"])
-        if head["format"] != FORMAT:
-            raise RunError(f"{path}: written as {head['format']!r}, not {FORMAT!r}; start over")
         if head["experiment"] != digest:
             raise RunError(f"{path}: belongs to another experiment; start over, or elsewhere")
         if head["sha256"] != _sum(raw):
@@ -65,6 +62,19 @@ def load_round(path: Path, template: Any, digest: str) -> Round:
         return Round(int(head["number"]), tensors["params"], tensors["buffers"], state)
     except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
         raise RunError(f"{path}: not a usable checkpoint ({error}); start over") from error
+
+
+def read_head(path: Path) -> dict[str, Any]:
+    """What a checkpoint says of itself, without its tensors."""
+    try:
+        with safe_open(path, "pt") as file:
+            head: dict[str, Any] = json.loads(file.metadata()["fedadp"])
+        if head["format"] == FORMAT:
+            return head
+        reason = f"written as {head['format']!r}, not {FORMAT!r}"
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+        reason = f"not a usable checkpoint ({error})"
+    raise RunError(f"{path}: {reason}; start over with --restart")
 
 
 def pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:

@@ -72,7 +72,9 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             _complain(str(error))
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
-            _complain("stopped; what was finished is kept, and the same command goes on from there")
+            _complain(
+                "stopped; finished rounds are kept, and without --restart the command goes on there"
+            )
             raise typer.Exit(130) from None
 
     return run
@@ -152,7 +154,14 @@ def compare_command(
 
     experiments = rivals(load(experiment, _changes(changes, target)), strategy or [])
     _sweep(
-        experiments, experiment, out, as_json, restart=restart, quiet=quiet or as_json, jobs=jobs
+        experiments,
+        experiment,
+        out,
+        as_json,
+        restart=restart,
+        quiet=quiet or as_json,
+        show=not as_json,
+        jobs=jobs,
     )
 
 

@@ -14,8 +14,9 @@ from fedadp.evaluation import Evaluator
 from fedadp.experiment import Experiment
 from fedadp.federation import gather
 from fedadp.flat import Flat
+from fedadp.folder import Folder
 from fedadp.loop import Engine, Round, federate
-from fedadp.runs import Folder, Record, Run
+from fedadp.runs import Record, Run
 
 log = logging.getLogger("fedadp")
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
@@ -46,7 +47,7 @@ def run(
     restart: bool = False,
     watch: Watch | None = None,
 ) -> Run:
-    """Run an experiment, or go on where its folder left off; `watch` sees every round.
+    """Run an experiment, or go on where its folder left off; `watch` sees every new round.
 
     >>> import tempfile
     >>> from fedadp import Experiment, Model, data, run
@@ -57,18 +58,19 @@ def run(
     3
     """
     home = Folder(Path(folder or Path("runs") / experiment.slug), experiment)
-    home.prepare(restart)
+    with home.held(restart):
+        return home.run(_rounds(experiment, home, watch or (lambda _: None)))
+
+
+def _rounds(experiment: Experiment, home: Folder, watch: Watch) -> list[Record]:
     strategy, seed = experiment.strategy, experiment.seed
     kept, records = home.resume(strategy.init())
     ended = any(map(experiment.ends_with, records))
     if records:
         state = "is finished already" if ended else "goes on"
         log.info("%s: %s, after round %d in %s", experiment.label, state, len(records), home.path)
-    watch = watch or (lambda _: None)
-    for record in records:
-        watch(record)
     if ended:
-        return home.run(records)
+        return records
     federation = gather(experiment.data, experiment.partition, seed)
     home.describe(federation)
     module = experiment.model.build(federation.shape, federation.classes, seed)
@@ -99,4 +101,4 @@ def run(
     finally:  # an interrupt or an error loses no round that was finished
         if done is not saved:
             home.keep(done)
-    return home.run(records)
+    return records

@@ -25,6 +25,7 @@ from fedadp.strategies import STRATEGIES, FedAdp, FedAvg
 from fedadp.training import Training
 
 REGISTRIES: Registries = {Strategy: STRATEGIES, Source: SOURCES, Partition: PARTITIONS}
+STOPS = ("rounds", "target")  # say when to stop, not what happens until then
 LARGEST_FILE = 1_000_000
 
 
@@ -87,7 +88,7 @@ class Experiment:
     def identity(self) -> dict[str, Any]:
         """What the bits of a run depend on: all but when to stop and what it runs on."""
         table = self.table()
-        for name in ("rounds", "target"):
+        for name in STOPS:
             table.pop(name, None)
         # one engine in two gives the same bits: what counts is whether nodes train together
         table["engine"] = (
@@ -162,7 +163,7 @@ def parse(table: dict[str, Any], place: str = "experiment") -> list[Experiment]:
 def rivals(experiments: Sequence[Experiment], names: Sequence[str]) -> list[Experiment]:
     """The experiments under each of these strategies, or under their own and FedAvg."""
     own = _unique(experiment.strategy for experiment in experiments)
-    strategies: list[Strategy[Any]] = own if FedAvg() in own else [FedAvg(), *own]
+    strategies = _unique([FedAvg(), *own])
     if names:  # with the file's settings, where it has that strategy
         wanted = [choose(Strategy, name, "--strategy", REGISTRIES) for name in names]
         there = [[mine for mine in own if type(mine) is type(one)] or [one] for one in wanted]

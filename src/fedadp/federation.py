@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -49,7 +48,7 @@ class Federation:
 
 def gather(source: Source, partition: Partition, seed: int) -> Federation:
     """Load the data and deal them out."""
-    dataset = _load(source)
+    dataset, test = _loaded(source)
     labels = dataset.train.y
     parts = partition.split(labels, dataset.classes, seed)
     for node, part in enumerate(parts):
@@ -62,15 +61,15 @@ def gather(source: Source, partition: Partition, seed: int) -> Federation:
     examples = Examples(dataset.prepare(dataset.train.x[order]), labels[order])
     held = Held(examples, [len(part) for part in parts])
     kinds = partition.describe(dataset.classes, seed)
-    return Federation(held, _test(source), dataset.classes, counts, kinds)
+    return Federation(held, test, dataset.classes, counts, kinds)
 
 
-@lru_cache(maxsize=1)
-def _load(source: Source) -> Dataset:
-    return source.load()
+_last: list[tuple[Source, Dataset, Examples]] = []  # a sweep's runs share their data
 
 
-@lru_cache(maxsize=1)
-def _test(source: Source) -> Examples:
-    dataset = _load(source)
-    return Examples(dataset.prepare(dataset.test.x), dataset.test.y)
+def _loaded(source: Source) -> tuple[Dataset, Examples]:
+    """The data set and its test examples, ready for a model."""
+    if not (_last and _last[0][0] == source):
+        dataset = source.load()
+        _last[:] = [(source, dataset, Examples(dataset.prepare(dataset.test.x), dataset.test.y))]
+    return _last[0][1:]

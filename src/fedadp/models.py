@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 
 from fedadp.errors import ModelError, SettingError, nearest
 from fedadp.flat import Flat
+from fedadp.places import fetch_by_place
 from fedadp.randomness import address
 
 
@@ -113,20 +113,21 @@ class Model:
         """Whether it is worth training many copies of it together."""
         if self.name in MODELS:
             return self.name == "mlr"
-        return Flat(self._make((), 0)).size <= SMALL
+        with torch.random.fork_rng(devices=[]):
+            return Flat(self._make((), 0)).size <= SMALL
 
     def _make(self, shape: Sequence[int], classes: int) -> nn.Module:
         if self.name in MODELS:
             return MODELS[self.name](shape, classes)
-        place, _, attribute = self.name.partition(":")
         try:
-            made = getattr(importlib.import_module(place), attribute)
-            if not isinstance(made, nn.Module):
-                made = made(**self.args)
-        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            make = fetch_by_place(self.name)
+            if isinstance(make, nn.Module):
+                raise TypeError("it is made already, so that no seed can have its own")
+            made = make(**self.args)
+        except Exception as error:  # anybody's module may raise anything
             raise ModelError(
                 f"model.name: {self.name!r} cannot be made ({error}); it names an importable "
-                "module and a torch.nn.Module, or what returns one when called with model.args"
+                "module and, in it, what returns a torch.nn.Module when called with model.args"
             ) from error
         if not isinstance(made, nn.Module):
             raise ModelError(f"model.name: {self.name!r} gives {made!r}, not a torch.nn.Module")

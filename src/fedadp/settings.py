@@ -6,7 +6,6 @@ An unknown key, a wrong type or an impossible value is one sentence: where, what
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import types
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
 from fedadp.errors import SettingError, nearest
+from fedadp.places import fetch_by_place
 
 T = TypeVar("T")
 Registry = Mapping[str, type[Any]]
@@ -106,12 +106,11 @@ def _value(hint: Any, value: Any, place: str, registries: Registries) -> Any:
 
 
 def _imported(base: type[Any], name: str, place: str, registry: Registry) -> type[Any]:
-    module, colon, attribute = name.partition(":")
-    if not colon:
+    if ":" not in name:
         raise SettingError(place, f"unknown name {name!r}{nearest(name, registry)}")
     try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+        kind = fetch_by_place(name)
+    except ImportError as error:
         raise SettingError(
             place, f"{name!r} cannot be imported ({error}); write 'module:Class'"
         ) from error

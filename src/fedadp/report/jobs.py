@@ -17,7 +17,7 @@ from fedadp.drive import Watch, run
 from fedadp.errors import FedadpError, RunError
 from fedadp.experiment import Experiment
 from fedadp.report.progress import Watcher
-from fedadp.runs import Run, open_run, read_records
+from fedadp.runs import Record, Run, open_run, read_records
 
 SECONDS_BETWEEN_LOOKS = 0.5
 log = logging.getLogger("fedadp")
@@ -34,7 +34,11 @@ class Job:
     shown: int = 0
 
     def look(self) -> None:
-        records = read_records(self.home / "metrics.jsonl")
+        """Show what is new; a file that is being cut back is looked at again later."""
+        with contextlib.suppress(RunError):
+            self._show(read_records(self.home / "metrics.jsonl"))
+
+    def _show(self, records: list[Record]) -> None:
         for record in records[self.shown :]:
             self.tell(record)
         self.shown = max(self.shown, len(records))

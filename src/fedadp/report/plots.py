@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from fedadp.errors import RunError
 from fedadp.experiment import describe
 from fedadp.federation import Federation
 from fedadp.runs import Run
@@ -108,6 +109,11 @@ def _tidy(axes: Axes) -> None:
 
 
 def _save(figure: Figure, path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=144, metadata={"Software": None})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=144, metadata={"Software": None})
+    except (OSError, ValueError) as error:
+        raise RunError(
+            f"{path}: cannot be drawn ({error}); name a .png that can be written"
+        ) from error
     return path

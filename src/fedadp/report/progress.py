@@ -83,13 +83,15 @@ class Watcher:
         first: int | None = None
 
         def tell(record: Record) -> None:
-            nonlocal first, said
+            nonlocal first, said, began
             accuracy, number = record.get("accuracy"), record["round"]
             told = "" if accuracy is None else f"accuracy {accuracy:6.2%}  "
             line = told + spark(record.get("weight") or [])
-            self._bars.update(task, completed=number, line=line)
-            first = number if first is None else first
             now = time.monotonic()
+            if first is None:  # what was done before says nothing of the pace
+                first, began = number, now
+                self._bars.reset(task, completed=number - 1)
+            self._bars.update(task, completed=number, line=line)
             if not self._live and now - said > SECONDS_BETWEEN_LINES:
                 said = now
                 left = (now - began) / max(1, number - first) * (experiment.rounds - number)

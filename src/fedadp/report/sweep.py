@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ from typing import Any
 from rich.console import Console
 
 from fedadp.drive import run
+from fedadp.errors import RunError
 from fedadp.experiment import Experiment
 from fedadp.report.jobs import run_side_by_side
 from fedadp.report.plots import accuracy_over_rounds
 from fedadp.report.progress import Watcher
 from fedadp.report.summary import as_json, summarize, table
+
+log = logging.getLogger("fedadp")
 
 
 def sweep(
@@ -22,6 +26,7 @@ def sweep(
     *,
     restart: bool = False,
     quiet: bool = False,
+    show: bool = True,
     jobs: int = 1,
 ) -> dict[str, Any]:
     """Run them all under one folder, `jobs` at a time, and say what came of it."""
@@ -36,9 +41,14 @@ def sweep(
                 run(experiment, home, restart=restart, watch=watcher.begin(experiment))
                 for experiment, home in zip(experiments, homes, strict=True)
             ]
-    rows = summarize(runs, target)
-    picture = accuracy_over_rounds(runs, target, folder / "accuracy.png")
-    if not quiet:
-        Console().print(table(rows, target))
-        console.print(f"picture: {picture}", highlight=False, soft_wrap=True)
-    return {**as_json(rows, target, runs), "picture": str(picture)}
+        rows = summarize(runs, target)
+        result = as_json(rows, target, runs)
+        if show:
+            Console().print(table(rows, target))
+        try:
+            result["picture"] = str(accuracy_over_rounds(runs, target, folder / "accuracy.png"))
+        except RunError as error:  # the runs are what counts
+            log.warning("no picture: %s", error)
+        else:
+            log.info("picture: %s", result["picture"])
+        return result

@@ -32,7 +32,10 @@ class Arrays(Source):
 
 
 def _part(name: str, part: Any) -> Examples:
-    if not isinstance(part, Examples) and any(isinstance(entry, str) for entry in part):
-        raise DataError(f"data.{name}: a file holds no arrays, only their sums; hand them in again")
+    pair = isinstance(part, tuple | list) and len(part) == 2
+    if not isinstance(part, Examples) and not (pair and not isinstance(part[0], str)):
+        raise DataError(
+            f"data.{name}: no arrays are here (a file keeps only their sums); hand in (x, y)"
+        )
     x, y = (part.x, part.y) if isinstance(part, Examples) else part
     return examples(f"arrays.{name}", x, y)
