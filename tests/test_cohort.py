@@ -178,3 +178,74 @@ def test_entries_of_mixed_precision_lose_nothing():
     entries = {"half": torch.ones(2, dtype=torch.float16), "full": torch.full((2,), 1e6)}
     cohort = Cohort.of([0], [entries], [1])
     assert cohort.combine(cohort.shares).tolist() == [1.0, 1.0, 1e6, 1e6]
+
+
+def test_the_order_of_replies_shows_in_no_sum():
+    draw = torch.Generator().manual_seed(0)
+    for _ in range(50):
+        nodes = torch.randperm(40, generator=draw).tolist()
+        examples = torch.randint(1, 10**6, (40,), generator=draw).tolist()
+        updates = torch.randn(40, 30, generator=draw)
+        buffers = torch.randn(40, 3, generator=draw)
+        one = Cohort.of(nodes, updates, examples, buffers=buffers)
+        order = torch.randperm(40, generator=draw).tolist()
+        two = Cohort.of(
+            [nodes[i] for i in order],
+            updates[order],
+            [examples[i] for i in order],
+            buffers=buffers[order],
+        )
+        assert torch.equal(one.shares[order], two.shares)
+        assert torch.equal(one.mean_buffers(), two.mean_buffers())
+        assert torch.equal(one.combine(one.shares), two.combine(two.shares))
+
+
+def test_statistics_of_state_dicts_are_averaged_by_share():
+    sent = [
+        {"w": torch.ones(2), "bn.running_var": torch.tensor([v]), "n": torch.tensor(v)}
+        for v in (1.0, 5.0)
+    ]
+    for entries in sent:
+        entries["n"] = entries["n"].long()
+    cohort = Cohort.of([0, 1], sent, [300, 100])
+    assert cohort.size == 2
+    assert cohort.mean_buffers().tolist() == [2.0, 2.0]
+
+
+def test_updates_can_be_filed_under_their_nodes():
+    filed = {7: torch.ones(3), 2: torch.zeros(3)}
+    assert Cohort.of([2, 7], filed, [1, 1]).geometry().norms.tolist() == [0.0, 3**0.5]
+    with pytest.raises(UpdateError, match="none is filed under node 3"):
+        Cohort.of([2, 3], filed, [1, 1])
+
+
+def test_arrays_off_a_wire_are_read_as_they_are():
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    fixed = np.frombuffer(values.tobytes(), dtype=np.float32).reshape(2, 3)
+    for form in (fixed, values.astype(">f4"), values[:, ::-1][:, ::-1], values[::-1][::-1]):
+        assert Cohort.of([0, 1], form, [1, 1]).geometry().norms[0] == 5**0.5
+
+
+@pytest.mark.parametrize(
+    ("nodes", "updates", "examples", "says"),
+    [
+        (["a", "b"], torch.ones(2, 4), [1, 1], "whole number"),
+        ([1.2, 1.9], torch.ones(2, 4), [1, 1], "whole number"),
+        ([0, 2**63], torch.ones(2, 4), [1, 1], "too large a name"),
+        ([0, 1], [[1.0], [1.0, 2.0]], [1, 1], "sizes differ"),
+        ([0, 1], [None, None], [1, 1], "not an array of numbers"),
+        ([0, 1], torch.ones(2, 4), [1e308, 1e308], "up to 1e15"),
+        ([0, 1], torch.ones(2, 4), None, "one number per node"),
+    ],
+)
+def test_what_is_no_cohort_at_all_is_refused(nodes, updates, examples, says):
+    with pytest.raises(UpdateError, match=says):
+        Cohort.of(nodes, updates, examples)
+
+
+@pytest.mark.parametrize(
+    "buffers", [torch.zeros(3, 1), torch.zeros(2), torch.tensor([[0.0], [torch.nan]])]
+)
+def test_statistics_that_cannot_be_averaged_are_refused(buffers):
+    with pytest.raises(UpdateError, match="buffers"):
+        Cohort.of([0, 1], torch.ones(2, 4), [1, 1], buffers=buffers)

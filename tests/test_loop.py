@@ -4,10 +4,22 @@ import pytest
 import torch
 from torch import nn
 
-from fedadp import Cohort, Examples, FedAdp, FedAvg, Momentum, Round, Training, federate
+from fedadp import (
+    Cohort,
+    Examples,
+    FedAdp,
+    FedAvg,
+    FedProx,
+    FedSGD,
+    Instructions,
+    Momentum,
+    Round,
+    Training,
+    federate,
+)
 from fedadp.checkpoint import same_bits
 from fedadp.engines import Sequential, Threads
-from fedadp.errors import SettingError, TrainingError
+from fedadp.errors import DataError, ModelError, SettingError, TrainingError
 from fedadp.flat import Flat
 from fedadp.testing.toys import toy_model, toy_nodes
 
@@ -147,3 +159,46 @@ def test_a_refused_node_s_history_is_untouched():
 def test_a_model_that_cannot_take_the_data_says_so_at_once():
     with pytest.raises(Exception, match="must fit the data"):
         Threads(nn.Linear(5, 2), toy_nodes())
+
+
+def test_nodes_are_told_what_the_strategy_wants():
+    module, training = nn.Linear(6, 2), Training(learning_rate=0.1, batch_size=4, epochs=3)
+    engine = Sequential(module, toy_nodes())
+    start = start_of(module)
+    plain, sgd, prox = (
+        rounds(engine, strategy, start, training, 1)[0]
+        for strategy in (FedAvg(), FedSGD(), FedProx(mu=1.0))
+    )
+    told = Instructions(round=1, steps=1, batch_size=None, learning_rate=0.1)
+    cohort = engine.train(start.params, start.buffers, told, engine.nodes)
+    assert torch.equal(sgd.params, start.params + cohort.combine(cohort.shares))
+    assert 0 < (prox.params - start.params).norm() < (plain.params - start.params).norm()
+
+
+def test_a_fraction_of_nodes_is_rounded_half_up():
+    assert len(Training(participation=0.25).sample(range(10), 1, 0)) == 3
+    assert len(Training(participation=0.01).sample(range(10), 1, 0)) == 1
+
+
+def test_a_learning_rate_that_has_faded_away_divides_nothing_by_zero():
+    module = nn.Linear(6, 2)
+    late = Round(5000, start_of(module).params)
+    now = next(federate(Sequential(module, toy_nodes()), FedAdp(), late, Training(decay=0.5)))
+    assert now.number == 5001
+
+
+def test_a_start_of_another_model_is_refused():
+    engine = Sequential(toy_model(), toy_nodes())
+    with pytest.raises(ModelError, match="3 where the model has"):
+        next(federate(engine, FedAvg(), Round(0, torch.zeros(3))))
+    with pytest.raises(ModelError, match="buffers: 0 where"):
+        next(federate(engine, FedAvg(), Round(0, start_of(toy_model()).params)))
+
+
+def test_engines_without_nodes_or_nodes_without_examples_are_refused():
+    nodes = toy_nodes()
+    nodes[7] = Examples(nodes[7].x[:0], nodes[7].y[:0])
+    with pytest.raises(DataError, match="node 7 has no examples"):
+        Threads(nn.Linear(6, 2), nodes)
+    with pytest.raises(DataError, match="no nodes"):
+        Sequential(nn.Linear(6, 2), {})

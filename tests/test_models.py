@@ -6,7 +6,7 @@ from fedadp import Examples, Instructions, Model
 from fedadp.engines import Threads
 from fedadp.errors import ModelError, SettingError
 from fedadp.flat import Flat
-from fedadp.models import ChannelsLast
+from fedadp.models import ChannelsLast, mlr
 
 IMAGES = (1, 28, 28)
 
@@ -58,6 +58,8 @@ def test_the_initial_model_belongs_to_the_seed_alone():
         torch.rand(3)  # whatever else draws must not matter
         return Flat(Model("mlr").build(IMAGES, 10, seed)).read()
 
+    torch.manual_seed(1)
+    assert not torch.equal(Flat(mlr(IMAGES, 10)).read(), start(1))  # an address of its own
     assert torch.equal(start(1), start(1))
     assert not torch.equal(start(1), start(2))
 

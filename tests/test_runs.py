@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
 from torch import nn
 
 import fedadp
@@ -19,7 +20,7 @@ from fedadp import (
     data,
     open_run,
 )
-from fedadp.checkpoint import load_round, save_round
+from fedadp.checkpoint import load_round, read_head, save_round, write_atomically
 from fedadp.errors import DataError, ModelError, RunError
 from fedadp.loop import Round
 
@@ -230,3 +231,67 @@ def test_notes_of_a_strategy_never_replace_a_metric(tmp_path):
     assert len(run.records[0]["norm"]) == 3
     assert run.records[0]["odd"] is None
     assert run.records[0]["array"] == [0, 1]
+
+
+def test_one_process_at_a_time_works_on_a_folder(tmp_path):
+    tmp_path.joinpath("experiment.toml").write_text("")
+    with FileLock(tmp_path / ".lock"), pytest.raises(RunError, match="another process is at work"):
+        fedadp.run(small(), tmp_path)
+
+
+def test_a_checkpoint_is_written_now_and_then_while_a_run_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("fedadp.drive.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    kept = []
+
+    def watch(record):
+        path = tmp_path / "checkpoint.safetensors"
+        kept.append(read_head(path)["number"] if path.exists() else 0)
+
+    fedadp.run(small(), tmp_path, watch=watch)
+    assert kept == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    with pytest.raises(RunError, match=r"cannot be written \(No space left"):
+        fedadp.run(small(), tmp_path / "run")
+
+
+def test_any_flipped_bit_of_a_checkpoint_is_noticed(tmp_path):
+    path = tmp_path / "c.safetensors"
+    save_round(path, Round(3, torch.randn(200), state=FedAdp().init()), "digest")
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 4
+        path.write_bytes(damaged)
+        with pytest.raises(RunError):
+            load_round(path, FedAdp().init(), "digest")
+    path.write_bytes(whole)
+    with pytest.raises(RunError, match="another experiment"):
+        load_round(path, FedAdp().init(), "other")
+
+
+def test_metrics_that_are_not_of_one_run_are_refused(tmp_path):
+    fedadp.run(small(), tmp_path)
+    metrics = tmp_path / "metrics.jsonl"
+    lines = metrics.read_text().splitlines(keepends=True)
+    metrics.write_text("".join(lines[:3] + lines[2:5]))
+    with pytest.raises(RunError, match="its rounds are not 1, 2, 3"):
+        fedadp.run(small(rounds=9), tmp_path)
+
+
+def test_the_owner_s_own_words_in_an_experiment_file_stay(tmp_path):
+    text = "# mine\n" + small().toml()
+    (tmp_path / "experiment.toml").write_text(text)
+    fedadp.run(small(), tmp_path)
+    assert (tmp_path / "experiment.toml").read_text() == text

@@ -39,24 +39,29 @@ def save_round(path: Path, now: Round, digest: str) -> None:
     plain = {
         name: torch.clone(t, memory_format=torch.contiguous_format) for name, t in tensors.items()
     }
-    head["sha256"] = _sum(save(plain))
+    head["sha256"] = _sum(head, plain)
     write_atomically(path, save(plain, {"fedadp": json.dumps(head)}))
 
 
-def _sum(raw: bytes) -> str:
-    """Of the tensors in a safetensors file, which lie behind its header."""
-    return hashlib.sha256(raw[8 + int.from_bytes(raw[:8], "little") :]).hexdigest()
+def _sum(head: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
+    """Of all that a checkpoint says."""
+    words = {key: value for key, value in head.items() if key != "sha256"}
+    total = hashlib.sha256(json.dumps(words, sort_keys=True).encode())
+    for name in sorted(tensors):
+        dtype, shape, memory = _bits(tensors[name])
+        total.update(f"{name} {dtype} {list(shape)}".encode())
+        total.update(memory)
+    return total.hexdigest()
 
 
 def load_round(path: Path, template: Any, digest: str) -> Round:
     """The round in a checkpoint; `template` is the strategy's first state."""
     head = read_head(path)
     try:
-        raw = path.read_bytes()
-        tensors = load(raw)
+        tensors = load(path.read_bytes())
         if head["experiment"] != digest:
             raise RunError(f"{path}: belongs to another experiment; start over, or elsewhere")
-        if head["sha256"] != _sum(raw):
+        if head["sha256"] != _sum(head, tensors):
             raise RunError(f"{path}: damaged, for its checksum is another; start over")
         state = unpack(template, head["state"], "state", tensors)
         return Round(int(head["number"]), tensors["params"], tensors["buffers"], state)

@@ -43,16 +43,18 @@ class Folder:
         if strangers and not self._toml.exists():
             raise RunError(f"{self.path}: holds other files; give a folder of its own")
         lock = FileLock(self.path / ".lock")
-        try:
-            with self._writing():
+        with self._writing():
+            try:
                 lock.acquire(blocking=False)
-        except Timeout:
-            raise RunError(
-                f"{self.path}: another process is at work here; wait for it, or give another folder"
-            ) from None
-        with lock:
+            except Timeout:
+                raise RunError(
+                    f"{self.path}: another process is at work here; wait, or give another folder"
+                ) from None
+        try:
             self._begin(restart)
             yield
+        finally:
+            lock.release()
 
     def _begin(self, restart: bool) -> None:
         if self._checkpoint.exists() and not restart:

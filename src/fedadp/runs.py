@@ -48,11 +48,14 @@ def read_records(path: Path) -> list[Record]:
         return []
     whole = [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
     try:
-        return [json.loads(line) for line in whole]
-    except ValueError as error:
+        records = [json.loads(line) for line in whole]
+        if [record["round"] for record in records] != list(range(1, len(records) + 1)):
+            raise ValueError("its rounds are not 1, 2, 3 and so on")
+    except (ValueError, KeyError, TypeError) as error:
         raise RunError(
-            f"{path}: not a metrics file ({error}); start over with --restart"
+            f"{path}: not a run's metrics ({error}); start over with --restart"
         ) from error
+    return records
 
 
 def read_kinds(path: Path) -> tuple[str, ...]:

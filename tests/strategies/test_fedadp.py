@@ -181,3 +181,18 @@ def test_theorem_2_holds_in_round_1(rows, data):
     cosines = cohort.geometry().cosines
     fedadp = FedAdp().weigh(Angles(), cohort).weights @ cosines
     assert float(fedadp) >= float(cohort.shares @ cosines) - 1e-12
+
+
+@pytest.mark.parametrize(("by", "weight"), [("participations", 2), ("rounds", 10)])
+def test_weigh_counts_as_it_was_told(by, weight):
+    strategy, state = FedAdp(smoothing=by), Angles()
+    found = []
+    for number in range(1, 11):
+        nodes = [0, 1] if number in (1, 10) else [1, 2]
+        cohort = cohort_of([0.0, 1.0 if number == 10 else 0.2], nodes=nodes)
+        weighed = strategy.weigh(state, cohort)
+        state = weighed.state
+        if 0 in nodes:
+            found.append((weighed.notes["angle"][0], weighed.notes["smoothed_angle"][0]))
+    (first, _), (last, smoothed) = found
+    assert float(smoothed) == pytest.approx(float(first + (last - first) / weight), rel=1e-12)

@@ -25,6 +25,8 @@ def test_momentum_passes_on_what_the_strategy_inside_says():
 def test_fedsgd_is_one_step_on_everything_around_any_strategy():
     told = FedSGD(FedProx(mu=0.1)).instruct(Instructions(round=1, epochs=9, batch_size=4))
     assert (told.steps, told.batch_size, told.proximal) == (1, None, 0.1)
+    told = FedProx(mu=0.1, inner=FedSGD()).instruct(Instructions(round=1, epochs=9, batch_size=4))
+    assert (told.steps, told.batch_size, told.proximal) == (1, None, 0.1)
 
 
 @pytest.mark.parametrize("make", [lambda: Momentum(beta=1.0), lambda: FedProx(mu=-1.0)])
