@@ -127,6 +127,8 @@ WRONG = [
     ("model = {name = 'cnn', args = {width = 3}}", "model.args: 'cnn' takes none"),
     ("engine = 'thread'", "engine.name: unknown engine 'thread'; did you mean 'threads'?"),
     ("engine = {name = 'sequential', workers = 2}", "engine.workers"),
+    ("engine = {name = 'threads', device = 'cuda'}", "engine.device: 'cuda' is not possible"),
+    ("engine = {device = 'gpu'}", "PyTorch sees no such device here"),
     ("engine = {workers = 0}", "engine.workers: 0 is not possible"),
     ("data = 'minst'", "data: unknown name 'minst'; did you mean 'mnist'?"),
     ("data = {name = 'idx'}", "data.path: missing; it takes a text"),

@@ -76,7 +76,9 @@ def _rounds(experiment: Experiment, home: Folder, watch: Watch) -> list[Record]:
     module = experiment.model.build(federation.shape, federation.classes, seed)
     flat = Flat(module)
     workers = experiment.engine.workers
-    score = Evaluator(module, federation.test, seed=seed, workers=workers)
+    score = Evaluator(
+        module, federation.test, seed=seed, workers=workers, device=experiment.engine.device
+    )
     runtime = experiment.engine.resolve(experiment.model)
     log.info("%s: on engine %r, %d parameters", experiment.label, runtime.name, flat.size)
     engine = Timed(runtime.open(module, federation.nodes))

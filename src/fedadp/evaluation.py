@@ -29,20 +29,24 @@ class Evaluator:
         *,
         seed: int = 0,
         workers: int | None = None,
+        device: str = "cpu",
     ) -> None:
-        x, y = examples.x, examples.y
+        x, y = examples.x.to(device), examples.y.to(device)
         self._batches = list(zip(torch.split(x, BATCH), torch.split(y, BATCH), strict=True))
+        self._device = torch.device(device)
         self._loss, self._seed, self._dice = loss, seed, Dice()
-        self._crew = Crew(lambda: Flat(copy.deepcopy(module).eval()), workers or cores())
+        crew = (workers or cores()) if device == "cpu" else 1
+        self._crew = Crew(lambda: Flat(copy.deepcopy(module).to(device).eval()), crew)
 
     def __call__(self, now: Round) -> dict[str, float]:
         """Accuracy and mean loss."""
+        params, buffers = now.params.to(self._device), now.buffers.to(self._device)
 
         @torch.no_grad()
         def part(flat: Flat, place: int) -> tuple[int, int, float]:
             x, y = self._batches[place]
-            flat.lay_over(now.params)
-            flat.write_buffers(now.buffers)
+            flat.lay_over(params)
+            flat.write_buffers(buffers)
             with self._dice.at(address(self._seed, "evaluation", now.number, place)):
                 output = flat.module(flat.cast(x))
                 loss = float(self._loss(output, y))

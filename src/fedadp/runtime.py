@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import torch
 from torch import nn
 
 from fedadp.engines import Batched, Sequential, Threads
@@ -11,6 +12,8 @@ from fedadp.engines.inprocess import NodeData
 from fedadp.errors import SettingError, nearest, require
 from fedadp.loop import Engine
 from fedadp.models import Model
+
+STAY = "'cpu', for copies of this model cannot be trained together"
 
 
 class Auto:
@@ -31,6 +34,7 @@ class Runtime:
 
     name: str = "auto"
     workers: int | None = None  # None: all cores
+    device: str = "cpu"  # or "cuda", for what trains in batches
 
     def __post_init__(self) -> None:
         if self.name not in ENGINES:
@@ -39,15 +43,24 @@ class Runtime:
         require(workers is None or workers >= 1, "workers", workers, "a whole number above 0")
         if workers is not None and self.name == "sequential":
             raise SettingError("workers", "'sequential' has none; leave it out, or use 'threads'")
+        if self.device != "cpu":
+            known = self.name in ("auto", "batched")
+            require(known, "device", self.device, "'cpu', for only 'batched' knows another")
+            here = torch.cuda.is_available() and self.device.split(":")[0] == "cuda"
+            require(here, "device", self.device, "'cpu', for PyTorch sees no such device here")
 
     def resolve(self, model: Model) -> Runtime:
         """The engine that `auto` stands for."""
         if self.name != "auto":
             return self
-        return replace(self, name="batched" if model.small else "threads")
+        together = model.small or self.device != "cpu"
+        return replace(self, name="batched" if together else "threads")
 
     def open(self, module: nn.Module, data: NodeData) -> Engine:
         if self.name == "sequential":
             return Sequential(module, data)
-        kind = Batched if self.name == "batched" else Threads
-        return kind(module, data, workers=self.workers)
+        if self.name == "threads":
+            return Threads(module, data, workers=self.workers)
+        engine = Batched(module, data, workers=self.workers, device=self.device)
+        require(engine.stacks or self.device == "cpu", "engine.device", self.device, STAY)
+        return engine

@@ -38,6 +38,12 @@ def test_batched_gives_the_same_bits_for_any_number_of_workers(module):
     assert all(torch.equal(found[0], other) for other in found[1:])
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch sees no GPU here")
+@pytest.mark.parametrize("check", ENGINE_EXAM, ids=lambda check: check.__name__)
+def test_batched_on_a_gpu_passes(check):
+    check(lambda module, data: Batched(module, data, device="cuda"), 1e-4)
+
+
 def test_a_model_that_cannot_be_stacked_trains_all_the_same():
     assert not Batched(toy_model(), toy_nodes()).stacks
 

@@ -17,6 +17,7 @@ from fedadp.local import Descent, Loss, Plan, cross_entropy, plan
 from fedadp.parallel import Crew
 
 CHUNK_BYTES = 2**19  # of parameters: a chunk of nodes stays in a core's cache
+GPU_BYTES = 2**28
 MOST_CORES = 4  # that have work, however small the cohort; fixed, so that bits do not depend on it
 
 
@@ -33,6 +34,7 @@ class Batched:
         data: NodeData,
         loss: Loss = cross_entropy,
         workers: int | None = None,
+        device: str = "cpu",
     ) -> None:
         self._threads = Threads(module, data, loss, workers)
         self._shop = self._threads.shop
@@ -41,8 +43,11 @@ class Batched:
         sample = data[self.nodes[0]]
         self.stacks = not self._shop.dice.used and can_be_stacked(module, loss, sample)
         if self.stacks:
-            self._examples, self._starts = _together(data)
-            self._crew = Crew(lambda: stacker(module, loss), self._threads.workers)
+            self._device = torch.device(device)
+            together, self._starts = _together(data)
+            self._examples = Examples(together.x.to(self._device), together.y.to(self._device))
+            crew = self._threads.workers if device == "cpu" else 1
+            self._crew = Crew(lambda: stacker(module, loss, self._device), crew)
 
     def train(
         self, params: Tensor, buffers: Tensor, told: Instructions, nodes: Sequence[int]
@@ -55,8 +60,9 @@ class Batched:
         places = sorted(range(len(nodes)), key=lambda place: -len(self._shop.data[nodes[place]]))
         in_order = places == list(range(len(nodes)))
         stack = rows if in_order else torch.empty_like(rows)
-        fit = max(1, CHUNK_BYTES // (params.numel() * params.element_size()))
-        width = min(fit, -(-len(nodes) // MOST_CORES))
+        room, parts = (CHUNK_BYTES, MOST_CORES) if self._device.type == "cpu" else (GPU_BYTES, 1)
+        fit = max(1, room // (params.numel() * params.element_size()))
+        width = min(fit, -(-len(nodes) // parts))
 
         def work(begin: Stacker, start: int) -> list[Reply]:
             chunk = [nodes[place] for place in places[start : start + width]]
@@ -74,11 +80,16 @@ class Batched:
         """Train a chunk of nodes in the rows of a block, and turn the rows into updates."""
         counts = [len(self._shop.data[node]) for node in nodes]
         plans = [plan(count, task.told, node) for count, node in zip(counts, nodes, strict=True)]
-        orders = self._orders(plans, nodes)
-        block.copy_(task.params.expand_as(block))
-        descent = Descent(self._flat.stacks(block), task.told)
+        orders = self._orders(plans, nodes).to(self._device)
+        start_from = task.params.to(self._device)
+        # on the CPU nodes train where their updates will be; elsewhere updates are fetched once
+        stack = (
+            block if self._device.type == "cpu" else torch.empty_like(block, device=self._device)
+        )
+        stack.copy_(start_from.expand_as(stack))
+        descent = Descent(self._flat.stacks(stack), task.told)
         steppers: dict[tuple[int, int], Stepper] = {}
-        totals = torch.zeros(len(nodes), dtype=torch.float64)
+        totals = torch.zeros(len(nodes), dtype=torch.float64, device=self._device)
         for first, last, start, stop in _steps(plans):
             if (first, last) not in steppers:
                 steppers[first, last] = begin(descent.part(slice(first, last)))
@@ -90,9 +101,11 @@ class Batched:
                 totals[first:last] += losses * (stop - start)
             except Exception as error:
                 raise self._explained(task, nodes[first:last], error) from error
-        block -= task.params
+        stack -= start_from
+        if stack is not block:
+            block.copy_(stack)
         seen = [sum(stop - start for start, stop in own.bounds) for own in plans]
-        means = (totals / torch.tensor(seen)).tolist()
+        means = (totals.cpu() / torch.tensor(seen)).tolist()
         replies = zip(means, counts, block, strict=True)
         return [
             Reply(loss, task.buffers, count, fault(loss, row, task.buffers))

@@ -14,14 +14,15 @@ from fedadp.core import Examples, Instructions
 from fedadp.flat import Flat
 from fedadp.local import Descent, Loss, cross_entropy
 
+CPU = torch.device("cpu")
 Stepper = Callable[[Tensor, Tensor], Tensor]  # x (k, B, ...) and y (k, B) to losses (k,)
 Stacker = Callable[[Descent], Stepper]  # trains the parameters (k, ...) where they lie
 
 
-def stacker(module: nn.Module, loss: Loss) -> Stacker:
+def stacker(module: nn.Module, loss: Loss, device: torch.device = CPU) -> Stacker:
     """How to train many copies of this module together."""
     # a copy of its own: torch.func puts parameters into the module, so no two threads may share it
-    flat = Flat(copy.deepcopy(module).train())
+    flat = Flat(copy.deepcopy(module).to(device).train())
     return linear if _is_linear(module) and loss is cross_entropy else _mapped(flat, loss)
 
 
