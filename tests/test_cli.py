@@ -120,6 +120,7 @@ def test_list_names_everything_there_is_with_a_line_each():
 
 def test_data_lists_and_draws_who_holds_what(toy, tmp_path):
     assert "synthetic" in fedadp("data").output
+    assert json.loads(fedadp("data", "--json").stdout)["synthetic"]["here"] is None
     shown = fedadp("data", "show", toy, "--out", tmp_path / "who.png")
     assert shown.exit_code == 0, shown.output
     assert "1-class" in shown.output

@@ -187,21 +187,24 @@ def list_command(as_json: AsJson = False) -> None:
 
 
 @data_app.callback(invoke_without_command=True)
-def data_command(context: typer.Context) -> None:
-    """List the data sets, and whether they are here."""
-    if context.invoked_subcommand is None:
-        data_list()
-
-
 @guarded
-def data_list() -> None:
+def data_command(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the data sets, and whether they are here."""
+    if context.invoked_subcommand is not None:
+        return
     from fedadp.catalogue import catalogue
     from fedadp.data.fetch import cached
     from fedadp.data.recipes import RECIPES
 
-    for name, line in catalogue()["data"].items():
-        here = ("  (here)" if cached(name) else "  (not fetched yet)") if name in RECIPES else ""
-        typer.echo(f"{name:14} {line}{here}")
+    lines = catalogue()["data"]
+    here = {name: cached(name) for name in lines if name in RECIPES}
+    if as_json:
+        found = {name: {"line": line, "here": here.get(name)} for name, line in lines.items()}
+        typer.echo(json.dumps(found, indent=2))
+        return
+    for name, line in lines.items():
+        state = {True: "  (here)", False: "  (not fetched yet)", None: ""}[here.get(name)]
+        typer.echo(f"{name:14} {line}{state}")
 
 
 @data_app.command("fetch")
