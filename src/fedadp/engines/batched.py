@@ -106,10 +106,11 @@ class Batched:
             block.copy_(stack)
         seen = [sum(stop - start for start, stop in own.bounds) for own in plans]
         means = (totals.cpu() / torch.tensor(seen)).tolist()
-        replies = zip(means, counts, block, strict=True)
+        sums = block.sum(dim=1).tolist()
+        replies = zip(means, counts, block, sums, strict=True)
         return [
-            Reply(loss, task.buffers, count, fault(loss, row, task.buffers))
-            for loss, count, row in replies
+            Reply(loss, task.buffers, count, fault(loss, row, total, task.buffers))
+            for loss, count, row, total in replies
         ]
 
     def _orders(self, plans: Sequence[Plan], nodes: Sequence[int]) -> Tensor:  # (k, longest)

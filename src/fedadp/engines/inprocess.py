@@ -77,7 +77,7 @@ class Workshop:
             loss = train(tool, examples, task.told, node, self.loss)
         row -= task.params
         buffers = tool.read_buffers()
-        return Reply(loss, buffers, len(examples), fault(loss, row, buffers))
+        return Reply(loss, buffers, len(examples), fault(loss, row, float(row.sum()), buffers))
 
     def cohort(
         self, told: Instructions, nodes: Sequence[int], rows: Tensor, replies: list[Reply]
@@ -102,13 +102,14 @@ class Workshop:
         )
 
 
-def fault(loss: float, update: Tensor, buffers: Tensor) -> str:
-    """What is wrong with a reply, if anything."""
+def fault(loss: float, update: Tensor, total: float, buffers: Tensor) -> str:
+    """What is wrong with a reply, if anything; `total` is the sum of its update."""
     if not math.isfinite(loss):
         return f"its loss is {loss}"
-    if not torch.isfinite(update).all():
+    # a finite sum has finite terms; one that is not may have overflowed, and is looked at closely
+    if not math.isfinite(total) and not torch.isfinite(update).all():
         return "its update is not finite"
-    return "" if torch.isfinite(buffers).all() else "its statistics are not finite"
+    return "" if math.isfinite(float(buffers.sum())) else "its statistics are not finite"
 
 
 def _try_out(module: nn.Module, examples: Examples, loss: Loss) -> None:

@@ -72,15 +72,15 @@ def linear(descent: Descent) -> Stepper:
     told = descent.told
     plain = told == replace(told, momentum=0.0, weight_decay=0.0, proximal=0.0)
     rate = told.learning_rate
+    minus_one = weight.new_tensor(-1.0)
 
     def step(x: Tensor, y: Tensor) -> Tensor:
         x = x.flatten(2)  # (k, B, F)
         logits = torch.baddbmm(bias[:, None], x, weight.mT)  # (k, B, C)
-        log_total = torch.logsumexp(logits, dim=2, keepdim=True)
+        slope = torch.log_softmax(logits, dim=2)
         place = y[:, :, None]
-        losses = (log_total - logits.gather(2, place)).mean(dim=(1, 2))
-        slope = torch.exp(logits - log_total)
-        slope.scatter_add_(2, place, torch.full_like(log_total, -1.0))
+        losses = slope.gather(2, place).mean(dim=(1, 2)).neg()
+        slope.exp_().scatter_add_(2, place, minus_one.expand(place.shape))
         slope /= x.shape[1]  # d loss / d logits
         if plain:
             weight.baddbmm_(slope.mT, x, alpha=-rate)
