@@ -56,6 +56,8 @@ def test_json_is_one_document_on_standard_output(toy, tmp_path):
     found = json.loads(result.stdout)
     assert [row["strategy"] for row in found["strategies"]] == ["fedavg", "fedadp"]
     assert found["strategies"][0]["rounds"] == [4]
+    again = fedadp("run", toy, "--out", tmp_path / "out", "--json")
+    assert json.loads(again.stdout) == found
 
 
 def test_quiet_says_nothing_while_it_works(toy, tmp_path):
@@ -125,6 +127,7 @@ def test_data_lists_and_draws_who_holds_what(toy, tmp_path):
     assert shown.exit_code == 0, shown.output
     assert "1-class" in shown.output
     assert (tmp_path / "who.png").exists()
+    assert "ends in .png" in fedadp("data", "show", toy, "--out", tmp_path / "who.pdf").output
     counts = json.loads(fedadp("data", "show", toy, "--json").stdout)["examples_per_class"]
     assert [sum(row) for row in counts] == [30] * 4
     assert sorted(counts[3])[:3] == [0, 0, 0]

@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "folder": {"checkpoint", "errors", "experiment", "federation", "loop", "runs"},
     "drive": LOOP | {"evaluation", "experiment", "federation", "folder", "runs"},
     "catalogue": {"data", "models", "runtime", "strategies"},
-    "report": {"drive", "errors", "experiment", "federation", "runs", "report"},
+    "report": {"drive", "errors", "parallel", "experiment", "federation", "runs", "report"},
     "__main__": {"cli"},
     "cli": {"", "catalogue", "data", "errors", "experiment", "federation", "report"},
 }

@@ -89,3 +89,20 @@ def test_a_value_on_disk_that_is_not_finite_names_its_node(tmp_path):
     paths = files(tmp_path, entries(), entries(**{"b.bias": torch.full((7,), torch.nan)}))
     with pytest.raises(UpdateError, match="node 8 "):
         Cohort.of_files([4, 8], paths, [1, 1]).geometry()
+
+
+def test_a_step_can_be_had_by_name_and_in_a_model_s_own_order(tmp_path):
+    model = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.BatchNorm1d(1))
+    updates = [{**model.state_dict(), "0.bias": torch.full((1,), float(i))} for i in (1, 3)]
+    paths = files(tmp_path, *updates)
+    here = Cohort.of([0, 1], updates, [1, 1])
+    there = Cohort.of_files([0, 1], paths, [1, 1], order=list(model.state_dict()))
+    assert list(here.entries) == list(there.entries) == [n for n, _ in model.named_parameters()]
+    assert torch.equal(here.combine(here.shares), there.combine(there.shares))
+    step = there.named(there.combine(there.shares))
+    assert step["0.bias"].tolist() == [2.0]
+    assert step["0.weight"].shape == (1, 2)
+    with pytest.raises(UpdateError, match=r"'0.bias' has no place in the order"):
+        Cohort.of_files([0, 1], paths, [1, 1], order=["0.weight"])
+    with pytest.raises(UpdateError, match="came without names"):
+        Cohort.of([0], torch.ones(1, 3), [1]).named(torch.ones(3))

@@ -28,7 +28,7 @@ app.add_typer(data_app, name="data")
 
 File = Annotated[Path, typer.Argument(help="The experiment, a TOML file.", metavar="EXPERIMENT")]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help="The folder to write to. [default: runs/NAME]")
+    Path | None, typer.Option("--out", "-o", help="The folder to write to; runs/NAME unless told.")
 ]
 Set = Annotated[
     list[str] | None,
@@ -126,6 +126,7 @@ def run_command(
         as_json,
         restart=restart,
         quiet=quiet or as_json,
+        show=not as_json,
         jobs=jobs,
     )
 
@@ -138,7 +139,7 @@ def compare_command(
         list[str] | None,
         typer.Option(
             help="A strategy to compare; give it again for more, the first is the baseline. "
-            "[default: those of the file, against fedavg]"
+            "Those of the file against fedavg, unless told."
         ),
     ] = None,
     out: Out = None,

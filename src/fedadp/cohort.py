@@ -40,6 +40,7 @@ class Cohort(ABC):
     examples: Tensor  # (K,) float64
     size: int  # P
     dtype: torch.dtype
+    entries: Mapping[str, torch.Size]  # of a state dict, in the order of the columns; else empty
     buffers: Tensor  # (K, Q) float64: what is averaged by share and has no angle
     notes: Mapping[str, Tensor]  # (K,) each: what the nodes said of themselves, such as their loss
     refused: Mapping[int, str]  # who replied with something unusable, and what
@@ -83,11 +84,16 @@ class Cohort(ABC):
         examples: Sequence[float] | Tensor,
         *,
         round: int = 1,  # noqa: A002
+        order: Sequence[str] | None = None,
     ) -> Cohort:
-        """A cohort on disk, from one safetensors file per node: only slabs are ever in memory."""
+        """A cohort on disk, from one safetensors file per node: only slabs are ever in memory.
+
+        A file does not keep the order of its entries: they are taken by name, or in the order of
+        a state dict, as in `order=list(model.state_dict())`.
+        """
         from fedadp.ondisk import OnDisk
 
-        return OnDisk(nodes, files, examples, round)
+        return OnDisk(nodes, files, examples, round, order)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -122,6 +128,14 @@ class Cohort(ABC):
         self.geometry()  # nothing leaves a cohort whose updates were not checked
         out = torch.empty(self.size, dtype=self.dtype)
         return weighted_sum(self._walk, self._in_order(weights.double()), out)
+
+    def named(self, vector: Tensor) -> dict[str, Tensor]:
+        """A step (P,) as entries of a state dict, where the updates came as such."""
+        if not self.entries:
+            raise UpdateError("named: these updates came without names; hand in state dicts")
+        sizes = [shape.numel() for shape in self.entries.values()]
+        pieces = zip(self.entries.items(), torch.split(vector, sizes), strict=True)
+        return {name: piece.view(shape) for (name, shape), piece in pieces}
 
     def mean_buffers(self) -> Tensor:  # (Q,)
         return self._in_order(self.shares) @ self._in_order(self.buffers)

@@ -72,7 +72,7 @@ def _rounds(experiment: Experiment, home: Folder, watch: Watch) -> list[Record]:
     if ended:
         return records
     federation = gather(experiment.data, experiment.partition, seed)
-    home.describe(federation)
+    home.describe(federation, goes_on=kept is not None)
     module = experiment.model.build(federation.shape, federation.classes, seed)
     flat = Flat(module)
     workers = experiment.engine.workers
@@ -100,7 +100,14 @@ def _rounds(experiment: Experiment, home: Folder, watch: Watch) -> list[Record]:
             if time.monotonic() - last_save > SECONDS_BETWEEN_CHECKPOINTS:
                 home.keep(done)
                 saved, last_save = done, time.monotonic()
+        log.info("%s: %s", experiment.label, _ending(records[-1]))
     finally:  # an interrupt or an error loses no round that was finished
         if done is not saved:
             home.keep(done)
     return records
+
+
+def _ending(record: Record) -> str:
+    accuracy = record.get("accuracy")
+    told = "" if accuracy is None else f", accuracy {accuracy:.2%}"
+    return f"done after round {record['round']}{told}"

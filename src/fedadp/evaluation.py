@@ -9,6 +9,7 @@ from torch import nn
 
 from fedadp.core import Examples
 from fedadp.dice import Dice
+from fedadp.errors import ModelError
 from fedadp.flat import Flat
 from fedadp.local import Loss, cross_entropy
 from fedadp.loop import Round
@@ -31,6 +32,7 @@ class Evaluator:
         workers: int | None = None,
         device: str = "cpu",
     ) -> None:
+        _try_out(module, examples)
         x, y = examples.x.to(device), examples.y.to(device)
         self._batches = list(zip(torch.split(x, BATCH), torch.split(y, BATCH), strict=True))
         self._device = torch.device(device)
@@ -57,3 +59,21 @@ class Evaluator:
         sizes, rights, losses = zip(*parts, strict=True)
         total = sum(sizes)
         return {"accuracy": sum(rights) / total, "loss": sum(losses) / total}
+
+
+def _try_out(module: nn.Module, examples: Examples) -> None:
+    """Complain early about a model whose output does not fit the labels."""
+    flat, highest = Flat(copy.deepcopy(module).eval()), int(examples.y.max())
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            output = flat.module(flat.cast(examples.x[:2]))
+    except Exception as error:
+        shape = tuple(examples.x.shape[1:])
+        raise ModelError(
+            f"model: it cannot take inputs of shape {shape} ({error}); it must fit the data"
+        ) from error
+    if output.dim() != 2 or output.shape[1] <= highest:
+        raise ModelError(
+            f"model: its output has shape {tuple(output.shape[1:])}, but labels go up to {highest};"
+            " it needs one output per class"
+        )

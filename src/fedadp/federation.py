@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -44,6 +46,16 @@ class Federation:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.test.x.shape[1:])
+
+    def digest(self) -> str:
+        """A checksum of all examples, in the order in which nodes hold them."""
+        total = hashlib.sha256()
+        for examples in (self.nodes.together, self.test):
+            for tensor in (examples.x, examples.y):
+                total.update(f"{tensor.dtype} {list(tensor.shape)}".encode())
+                memory: Any = tensor.contiguous().view(-1).view(torch.uint8).numpy()
+                total.update(memory)
+        return total.hexdigest()
 
 
 def gather(source: Source, partition: Partition, seed: int) -> Federation:

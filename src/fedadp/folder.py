@@ -20,7 +20,7 @@ from fedadp.errors import RunError
 from fedadp.experiment import STOPS, Experiment
 from fedadp.federation import Federation
 from fedadp.loop import Round
-from fedadp.runs import Record, Run, read_kinds, read_records
+from fedadp.runs import Record, Run, read_digest, read_kinds, read_records
 
 
 class Folder:
@@ -85,9 +85,18 @@ class Folder:
             )
         return kept, records
 
-    def describe(self, federation: Federation) -> None:
+    def describe(self, federation: Federation, goes_on: bool) -> None:
         """Say who holds what, beside the metrics that only name the nodes."""
-        nodes = {"kinds": federation.kinds, "examples_per_class": federation.counts}
+        nodes = {
+            "kinds": federation.kinds,
+            "examples_per_class": federation.counts,
+            "sha256": federation.digest(),
+        }
+        if goes_on and read_digest(self._nodes) not in (None, nodes["sha256"]):
+            raise RunError(
+                f"{self.path}: the data are not those that the run began with; bring them back, "
+                "or start over with --restart"
+            )
         with self._writing():
             write_atomically(self._nodes, json.dumps(plain(nodes)).encode())
 
@@ -123,7 +132,11 @@ class Folder:
 
     def _check_same(self) -> None:
         if read_head(self._checkpoint)["experiment"] != self.experiment.digest:
-            changed = _difference(self._table() or {}, self.experiment.table())
+            there, here = self._table() or {}, self.experiment.table()
+            engines = there.pop("engine", None), here.pop("engine", None)
+            if all(there.get(key) == here.get(key) for key in here.keys() - set(STOPS)):
+                there, here = ({"engine": engine} for engine in engines)
+            changed = _difference(there, here)
             raise RunError(
                 f"{self.path}: holds a run of another experiment ({changed}); "
                 "give another folder, or start over with --restart"

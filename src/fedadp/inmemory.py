@@ -36,7 +36,8 @@ class InMemory(Cohort):
         self.round, self.notes, self.refused = round, notes or {}, refused or {}
         self.nodes = node_ids(nodes)
         self.examples = counts(examples)
-        self._segments, statistics = _segments(_by_node(updates, self.nodes))
+        filed = _by_node(updates, self.nodes)
+        self._segments, statistics, self.entries = _segments(filed)
         sizes = [segment[0].numel() for segment in self._segments]
         self._begins = [0, *accumulate(sizes)]
         self.size = self._begins[-1]
@@ -69,18 +70,21 @@ def _by_node(updates: Updates, nodes: Sequence[int]) -> Updates:
     return [updates[node] for node in nodes]
 
 
-def _segments(updates: Updates) -> tuple[list[Segment], Tensor]:
-    """The rows that have an angle, and (K, Q) what is averaged by share."""
+Entries = dict[str, torch.Size]
+
+
+def _segments(updates: Updates) -> tuple[list[Segment], Tensor, Entries]:
+    """The rows that have an angle, (K, Q) what is averaged by share, and the rows' names."""
     if isinstance(updates, np.ndarray):
         updates = _tensor(updates)
     if isinstance(updates, Tensor):
         if updates.dim() != 2 or updates.numel() == 0:
             raise UpdateError(f"updates: a (K, P) matrix is needed, not one of {_shape(updates)}")
-        return [_float(updates)], torch.zeros(len(updates), 0)
+        return [_float(updates)], torch.zeros(len(updates), 0), {}
     if len(updates) == 0:
         raise UpdateError("updates: there are none; a cohort needs at least one node")
     if not isinstance(updates[0], Mapping):
-        return [_rows("updates", updates)], torch.zeros(len(updates), 0)
+        return [_rows("updates", updates)], torch.zeros(len(updates), 0), {}
     for update in updates[1:]:
         if odd := set(update) ^ set(updates[0]):
             raise UpdateError(f"updates: not every node has an entry named {min(odd)!r}")
@@ -92,7 +96,8 @@ def _segments(updates: Updates) -> tuple[list[Segment], Tensor]:
     others = [_rows(name, [u[name] for u in updates]) for name in updates[0] if name not in learnt]
     statistics = [torch.stack(rows).double() for rows in others]
     segments: list[Segment] = [_rows(name, [u[name] for u in updates]) for name in learnt]
-    return segments, torch.cat([torch.zeros(len(updates), 0), *statistics], dim=1)
+    entries = {name: _tensor(updates[0][name]).shape for name in learnt}
+    return segments, torch.cat([torch.zeros(len(updates), 0), *statistics], dim=1), entries
 
 
 def _is_trainable(name: str, values: Any) -> bool:

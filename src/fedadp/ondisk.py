@@ -45,17 +45,19 @@ class OnDisk(Cohort):
         files: Sequence[str | Path],
         examples: Sequence[float] | Tensor,
         round: int = 1,  # noqa: A002
+        order: Sequence[str] | None = None,
     ) -> None:
         self.round, self.notes, self.refused = round, {}, {}
         self.nodes, self.examples = node_ids(nodes), counts(examples)
         self.buffers = torch.zeros(len(self.nodes), 0, dtype=torch.float64)
         check_replies(self, {len(files)})
         self._paths = [Path(file) for file in files]
-        self._entries = [_entries(path) for path in self._paths]
+        self._entries = [_ordered(path, _entries(path), order) for path in self._paths]
         for path, entries in zip(self._paths, self._entries, strict=True):
             _check_same(path, entries, self._paths[0], self._entries[0])
         self._begins = [0, *accumulate(entry.size for entry in self._entries[0])]
         self.size = self._begins[-1]
+        self.entries = {entry.name: torch.Size(entry.shape) for entry in self._entries[0]}
         self.dtype = self._entries[0][0].dtype
         for entry in self._entries[0]:
             self.dtype = torch.promote_types(self.dtype, entry.dtype)
@@ -109,6 +111,16 @@ def _entries(path: Path) -> list[Entry]:
     if not any(entry.size for entry in found):
         raise UpdateError(f"{path}: holds no floats, so there is nothing to average")
     return found
+
+
+def _ordered(path: Path, entries: list[Entry], order: Sequence[str] | None) -> list[Entry]:
+    if order is None:
+        return entries
+    place = {name: i for i, name in enumerate(order)}
+    for entry in entries:
+        if entry.name not in place:
+            raise UpdateError(f"{path}: {entry.name!r} has no place in the order; name it there")
+    return sorted(entries, key=lambda entry: place[entry.name])
 
 
 def _check_same(path: Path, ours: list[Entry], first: Path, theirs: list[Entry]) -> None:

@@ -32,8 +32,15 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+most = [10**6]  # cores that this process wants to use
+
+
 def cores() -> int:
     """How many cores this process may use."""
+    return min(_cores(), most[0])
+
+
+def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

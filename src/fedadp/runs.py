@@ -66,6 +66,14 @@ def read_kinds(path: Path) -> tuple[str, ...]:
         return ()
 
 
+def read_digest(path: Path) -> str | None:
+    """The checksum of the data that a run began with."""
+    try:
+        return str(json.loads(path.read_bytes())["sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def open_run(folder: str | Path) -> Run:
     """A run from its folder."""
     path = Path(folder)

@@ -9,13 +9,14 @@ import os
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from fedadp.drive import Watch, run
 from fedadp.errors import FedadpError, RunError
 from fedadp.experiment import Experiment
+from fedadp.parallel import most
 from fedadp.report.progress import Watcher
 from fedadp.runs import Record, Run, open_run, read_records
 
@@ -82,11 +83,9 @@ def run_side_by_side(
 def _one(experiment: Experiment, home: Path, restart: bool) -> None:
     """What a process does: one run, on one core."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    alone = replace(experiment.engine.resolve(experiment.model), workers=1)
-    if alone.name == "sequential":
-        alone = replace(alone, workers=None)
+    most[0] = 1
     try:
-        run(replace(experiment, engine=alone), home, restart=restart)
+        run(experiment, home, restart=restart)
     except FedadpError as error:
         log.error("%s: %s", experiment.label, error)
         raise SystemExit(2) from None

@@ -28,11 +28,13 @@ def accuracy_over_rounds(runs: Sequence[Run], target: float | None, path: Path) 
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     names = list(dict.fromkeys(describe(run.experiment.strategy) for run in runs))
+    others = [name for name in names if name != "fedavg"]  # which is grey in every picture
+    colours = {name: COLOURS[1 + i % 5] for i, name in enumerate(others)} | {"fedavg": COLOURS[0]}
     drawn = set()
     for run in runs:
         name = describe(run.experiment.strategy)
         rounds, accuracy = run.curve("accuracy")
-        colour = COLOURS[names.index(name) % len(COLOURS)]
+        colour = colours[name]
         left.plot(rounds, accuracy, color=colour, label=None if name in drawn else name, lw=1.6)
         drawn.add(name)
         hit = None if target is None else run.rounds_to(target)
@@ -97,7 +99,7 @@ def _weights(axes: Axes, run: Run) -> None:
         label = None if kind in drawn else f"{kind} nodes"
         axes.plot(rounds, weights, color=palette[kind], label=label, lw=1.0, alpha=0.8)
         drawn.add(kind)
-    axes.set(xlabel="round", ylabel="weight", title=describe(run.experiment.strategy))
+    axes.set(xlabel="round", ylabel="weight", title=run.experiment.label)
     axes.set_ylim(bottom=0)
     if drawn:
         axes.legend(frameon=False)
@@ -109,6 +111,8 @@ def _tidy(axes: Axes) -> None:
 
 
 def _save(figure: Figure, path: Path) -> Path:
+    if path.suffix.lower() != ".png":
+        raise RunError(f"{path}: a picture is a PNG; name a file that ends in .png")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=144, metadata={"Software": None})

@@ -53,14 +53,17 @@ def table(rows: Sequence[Row], target: float | None) -> Table:
     shown.add_column("strategy")
     if target is not None:
         shown.add_column(f"rounds to {100 * target:g} %", justify="right")
-        shown.add_column("rounds saved", justify="right")
+        if len(rows) > 1:
+            shown.add_column("rounds saved", justify="right")
     shown.add_column("best accuracy", justify="right")
     shown.add_column("rounds run", justify="right")
     shown.add_column("seeds", justify="right")
     for i, row in enumerate(rows):
         cells = [row.strategy]
         if target is not None:
-            cells += [_rounds(row), "" if i == 0 else _saving(row)]
+            cells.append(_rounds(row))
+            if len(rows) > 1:
+                cells.append("" if i == 0 else _saving(row))
         cells += [
             f"{median(row.best_accuracy):.2%}",
             _span(row.rounds),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,6 @@ from fedadp.report.jobs import run_side_by_side
 from fedadp.report.plots import accuracy_over_rounds
 from fedadp.report.progress import Watcher
 from fedadp.report.summary import as_json, summarize, table
-
-log = logging.getLogger("fedadp")
 
 
 def sweep(
@@ -41,14 +38,17 @@ def sweep(
                 run(experiment, home, restart=restart, watch=watcher.begin(experiment))
                 for experiment, home in zip(experiments, homes, strict=True)
             ]
-        rows = summarize(runs, target)
-        result = as_json(rows, target, runs)
-        if show:
-            Console().print(table(rows, target))
-        try:
-            result["picture"] = str(accuracy_over_rounds(runs, target, folder / "accuracy.png"))
-        except RunError as error:  # the runs are what counts
-            log.warning("no picture: %s", error)
-        else:
-            log.info("picture: %s", result["picture"])
-        return result
+    # only now, for the bars would draw over it
+    rows = summarize(runs, target)
+    result = as_json(rows, target, runs)
+    if show:
+        Console().print(table(rows, target))
+    where = folder if len(runs) > 1 else homes[0]
+    try:
+        result["picture"] = str(accuracy_over_rounds(runs, target, where / "accuracy.png"))
+    except RunError as error:  # the runs are what counts
+        console.print(f"no picture: {error}", highlight=False, soft_wrap=True)
+    else:
+        if not quiet:
+            console.print(f"picture: {result['picture']}", highlight=False, soft_wrap=True)
+    return result

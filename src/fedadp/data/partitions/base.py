@@ -16,7 +16,7 @@ from fedadp.errors import DataError
 Indices = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # without fields, all would be equal
 class Partition(ABC):
     """Says which examples of the training set each node holds."""
 

@@ -15,7 +15,7 @@ from fedadp.data.dataset import Dataset
 from fedadp.errors import DataError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # without fields, all would be equal
 class Source(ABC):
     """Where a data set comes from."""
 
