@@ -43,3 +43,10 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
+
+
+def test_a_pickle_is_refused_unread(tmp_path):
+    path = tmp_path / "c.safetensors"
+    path.write_bytes(b"\x80\x04pickled")
+    with pytest.raises(RunError, match="not a usable checkpoint"):
+        load_round(path, None, "digest")
