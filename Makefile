@@ -1,11 +1,12 @@
 # Two commands do everything on a fresh machine with python3, pip and make:
 #   make demo    set up, fetch MNIST, and see how many rounds FedAdp saves
 #   make test    set up, and pass lint, types and the whole suite
+#   make bench   measure against peers, each in an environment of its own (over an hour)
 
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help env demo test lint types suite clean
+.PHONY: help env demo test lint types suite bench clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -33,6 +34,10 @@ types: env
 
 suite: env
 	$(BIN)/pytest -n auto
+
+bench: env
+	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.table
 
 clean:
 	rm -rf .venv runs

@@ -10,8 +10,9 @@ from torch import nn
 from fedadp.engines import Batched, Sequential, Threads
 from fedadp.engines.inprocess import NodeData
 from fedadp.errors import SettingError, nearest, require
+from fedadp.flat import Flat
 from fedadp.loop import Engine
-from fedadp.models import Model
+from fedadp.models import SMALL, Model
 
 STAY = "'cpu', for copies of this model cannot be trained together"
 
@@ -59,7 +60,8 @@ class Runtime:
     def open(self, module: nn.Module, data: NodeData) -> Engine:
         if self.name == "sequential":
             return Sequential(module, data)
-        if self.name == "threads":
+        large = Flat(module).size > SMALL and self.device == "cpu"
+        if self.name == "threads" or (self.name == "auto" and large):
             return Threads(module, data, workers=self.workers)
         engine = Batched(module, data, workers=self.workers, device=self.device)
         require(engine.stacks or self.device == "cpu", "engine.device", self.device, STAY)

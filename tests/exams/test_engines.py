@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from fedadp import Cohort, Instructions
+from fedadp import Cohort, Examples, Instructions, Runtime
 from fedadp.engines import Batched, Sequential, Threads
+from fedadp.federation import Held
 from fedadp.flat import Flat
 from fedadp.testing import ENGINE_EXAM
 from fedadp.testing import engines as exam
@@ -99,3 +100,28 @@ def test_threads_train_a_wide_model_to_the_same_bits(workers):
     ours = Threads(module, nodes, workers=workers).train(start, torch.zeros(0), told, (3, 5, 7, 9))
     reference = Sequential(module, nodes).train(start, torch.zeros(0), told, (3, 5, 7, 9))
     assert torch.equal(rows(ours), rows(reference))
+
+
+def test_auto_is_batched_for_small_models_and_threads_for_large_ones():
+    nodes = toy_nodes()
+    small, large = nn.Linear(6, 2), nn.Sequential(nn.Linear(6, 6000), nn.Linear(6000, 2))
+    assert type(Runtime().open(small, nodes)) is Batched
+    assert type(Runtime().open(large, nodes)) is Threads
+    assert type(Runtime("sequential").open(small, nodes)) is Sequential
+
+
+def test_batched_takes_examples_side_by_side_or_one_by_one():
+    nodes, told = toy_nodes(), Instructions(round=1, batch_size=4)
+    order = sorted(nodes)
+    together = Examples(
+        torch.cat([nodes[n].x for n in order]), torch.cat([nodes[n].y for n in order])
+    )
+    held = Held(together, [len(nodes[n]) for n in order])
+    module = nn.Linear(6, 2)
+    flat, ids = Flat(module), tuple(range(len(order)))
+    apart = {i: nodes[n] for i, n in enumerate(order)}
+    found = [
+        rows(Batched(module, data).train(flat.read(), flat.read_buffers(), told, ids))
+        for data in (held, apart)
+    ]
+    assert torch.equal(*found)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -21,11 +22,18 @@ GPU_BYTES = 2**28
 MOST_CORES = 4  # that have work, however small the cohort; fixed, so that bits do not depend on it
 
 
+class Together(NamedTuple):
+    """Examples of many nodes in one tensor, and where each node's begin."""
+
+    examples: Examples
+    starts: dict[int, int]
+
+
 class Batched:
     """Many nodes at once, as one batched product: small models without the overhead.
 
-    A model that cannot be stacked trains as under `threads`, with the same bits. The examples are
-    needed in one tensor: nodes that do not lie side by side already are copied once.
+    A model that cannot be stacked trains as under `threads`, with the same bits. Examples that lie
+    in one tensor already (`data.together`) stay there; others are put together chunk by chunk.
     """
 
     def __init__(
@@ -44,8 +52,7 @@ class Batched:
         self.stacks = not self._shop.dice.used and can_be_stacked(module, loss, sample)
         if self.stacks:
             self._device = torch.device(device)
-            together, self._starts = _together(data)
-            self._examples = Examples(together.x.to(self._device), together.y.to(self._device))
+            self._together = _together(data, self._device)
             crew = self._threads.workers if device == "cpu" else 1
             self._crew = Crew(lambda: stacker(module, loss, self._device), crew)
 
@@ -78,9 +85,10 @@ class Batched:
         self, begin: Stacker, task: Task, nodes: Sequence[int], block: Tensor
     ) -> list[Reply]:
         """Train a chunk of nodes in the rows of a block, and turn the rows into updates."""
+        examples, starts = self._together or self._gathered(nodes)
         counts = [len(self._shop.data[node]) for node in nodes]
         plans = [plan(count, task.told, node) for count, node in zip(counts, nodes, strict=True)]
-        orders = self._orders(plans, nodes).to(self._device)
+        orders = _orders(plans, [starts[node] for node in nodes]).to(self._device)
         start_from = task.params.to(self._device)
         # on the CPU nodes train where their updates will be; elsewhere updates are fetched once
         stack = (
@@ -94,10 +102,10 @@ class Batched:
             if (first, last) not in steppers:
                 steppers[first, last] = begin(descent.part(slice(first, last)))
             batch = orders[first:last, start:stop]
-            x = self._flat.cast(self._examples.x.index_select(0, batch.flatten()))
+            x = self._flat.cast(examples.x.index_select(0, batch.flatten()))
             try:
                 x = x.view(*batch.shape, *x.shape[1:])
-                losses = steppers[first, last](x, self._examples.y[batch])
+                losses = steppers[first, last](x, examples.y[batch])
                 totals[first:last] += losses * (stop - start)
             except Exception as error:
                 raise self._explained(task, nodes[first:last], error) from error
@@ -113,13 +121,13 @@ class Batched:
             for loss, count, row, total in replies
         ]
 
-    def _orders(self, plans: Sequence[Plan], nodes: Sequence[int]) -> Tensor:  # (k, longest)
-        """Each node's examples in the order of its plan, as places among all examples."""
-        longest = max(len(own.order) for own in plans)
-        orders = torch.zeros(len(nodes), longest, dtype=torch.int64)
-        for row, own, node in zip(orders, plans, nodes, strict=True):
-            torch.add(own.order, self._starts[node], out=row[: len(own.order)])
-        return orders
+    def _gathered(self, nodes: Sequence[int]) -> Together:
+        """The examples of these nodes, put side by side."""
+        parts = [self._shop.data[node] for node in nodes]
+        starts = accumulate((len(part) for part in parts), initial=0)
+        x, y = torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts])
+        examples = Examples(x.to(self._device), y.to(self._device))
+        return Together(examples, dict(zip(nodes, starts, strict=False)))
 
     def _explained(self, task: Task, nodes: Sequence[int], error: Exception) -> TrainingError:
         """One of these nodes failed: train them one by one to say which, and at what step."""
@@ -143,14 +151,20 @@ def _steps(plans: Sequence[Plan]) -> Iterator[tuple[int, int, int, int]]:
             first = last
 
 
-def _together(data: NodeData) -> tuple[Examples, dict[int, int]]:
-    """All examples in one tensor, and where each node's begin."""
-    starts, total = {}, 0
-    for node in data:
-        starts[node] = total
-        total += len(data[node])
+def _orders(plans: Sequence[Plan], starts: Sequence[int]) -> Tensor:  # (k, longest)
+    """Each node's examples in the order of its plan, as places among all examples."""
+    longest = max(len(own.order) for own in plans)
+    orders = torch.zeros(len(plans), longest, dtype=torch.int64)
+    for row, own, start in zip(orders, plans, starts, strict=True):
+        torch.add(own.order, start, out=row[: len(own.order)])
+    return orders
+
+
+def _together(data: NodeData, device: torch.device) -> Together | None:
+    """All examples, where they lie in one tensor in the order of the nodes."""
     together = getattr(data, "together", None)
     if together is None:
-        parts = [data[node] for node in data]
-        together = Examples(torch.cat([e.x for e in parts]), torch.cat([e.y for e in parts]))
-    return together, starts
+        return None
+    starts = accumulate((len(data[node]) for node in data), initial=0)
+    examples = Examples(together.x.to(device), together.y.to(device))
+    return Together(examples, dict(zip(data, starts, strict=False)))

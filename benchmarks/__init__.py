@@ -1,0 +1,1 @@
+"""Ours and its peers, measured side by side."""

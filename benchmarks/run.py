@@ -1,0 +1,147 @@
+"""Measure ours and its peers side by side. `python -m benchmarks.run --help`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks import agreement, environments, inputs, limits, machine
+from benchmarks.launch import launch
+from benchmarks.table import lines_of
+from benchmarks.workloads import WORKLOADS, Entry, Workload
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    told = _arguments()
+    chosen = [_as_told(one, told) for one in WORKLOADS if _wanted(one, told)]
+    peers = {entry.contestant.environment for one in chosen for entry in _entries(one, told)}
+    problems = {peer: environments.make(peer) for peer in sorted(peers)}
+    record: dict[str, Any] = {
+        "when": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
+        "quick": told.quick,
+        "machine": machine.kind(),
+        "versions": {peer: environments.versions(peer) for peer in sorted(peers)},
+        "limits": [limits.measure(quick=told.quick)],
+        "workloads": {},
+    }
+    out = told.out or RESULTS / f"{time.strftime('%Y-%m-%d-%H%M', time.gmtime())}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for workload in chosen:
+        found = measure(workload, _entries(workload, told), problems)
+        record["workloads"][workload.name] = found
+        if not told.quick or workload is chosen[-1]:
+            record["limits"].append(limits.measure(quick=told.quick))
+        out.write_text(json.dumps(record, indent=1) + "\n")
+        print("\n".join(lines_of(workload.name, record)), flush=True)
+    print(f"\nraw results: {out}\nthe table of all of them: python -m benchmarks.table")
+
+
+def measure(workload: Workload, entries: list[Entry], problems: dict[str, str]) -> dict[str, Any]:
+    """Every entry in turn, and again, so that what disturbs the machine hits all alike."""
+    rows = {entry.label: _row(entry) for entry in entries}
+    found: dict[str, Any] = {
+        "title": workload.title, "kind": workload.kind, "spec": workload.spec,
+        "warmup": workload.warmup, "entries": rows,
+    }  # fmt: skip
+    if workload.kind == "train":
+        found["flop"] = workload.flop()
+    elif workload.kind in ("aggregate", "out-of-core"):
+        found["bytes"] = workload.bytes()
+    for repetition in range(workload.repetitions):
+        for entry in entries:
+            done = rows[entry.label]["repetitions"]
+            if done and not done[-1].get("laps"):
+                continue  # what did not run once does not run twice
+            print(f"{workload.name} {repetition + 1}: {entry.label}", file=sys.stderr, flush=True)
+            problem = problems[entry.contestant.environment]
+            done.append({"failed": problem} if problem else _once(workload, entry))
+    if workload.kind == "train":
+        folder = inputs.prepare(workload.kind, workload.spec, workload.warmup + workload.rounds)
+        found["loss_before"] = agreement.loss(workload.spec["model"], folder, folder / "params.npy")
+        agreement.judge(rows, found["loss_before"])
+    return found
+
+
+def _once(workload: Workload, entry: Entry) -> dict[str, Any]:
+    one, rounds = entry.contestant, workload.warmup + workload.rounds
+    spec = {**workload.spec, **entry.changes}
+    if workload.kind == "out-of-core" and (missing := _no_files()):
+        return {"missing": missing}
+    folder = inputs.prepare(workload.kind, spec, rounds)
+    spec |= {"rounds": rounds, "variant": one.variant_for(spec["model"]), "inputs": str(folder)}
+    quiet = machine.load()
+    with tempfile.TemporaryDirectory() as place:
+        final = Path(place, "final.npy")
+        spec["final"] = str(final)
+        python = environments.python(one.environment)
+        found = launch(python, one.script, spec, workload.timeout)
+        if final.exists() and folder and workload.kind == "train":
+            found["loss"] = agreement.loss(spec["model"], folder, final)
+    if workload.kind == "out-of-core" and folder:
+        found["disk_gb_per_s"] = limits.disk(sorted(map(str, folder.glob("*.safetensors"))))
+    return {**found, "load_before": quiet}
+
+
+def _no_files() -> str:
+    """The files take room: they are made only for somebody who can read them."""
+    from fedadp import Cohort
+
+    return "" if hasattr(Cohort, "of_files") else "fedadp.Cohort has no of_files yet"
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    one = entry.contestant
+    return {"name": one.name, "role": one.role, "batches": one.batches, **entry.changes,
+            "repetitions": []}  # fmt: skip
+
+
+def _wanted(workload: Workload, told: argparse.Namespace) -> bool:
+    if told.only:
+        return workload.name in told.only
+    return not told.quick or workload.small is not None
+
+
+def _entries(workload: Workload, told: argparse.Namespace) -> list[Entry]:
+    """Ours and the plain loops always; of the peers, those that were asked for."""
+    return [
+        entry
+        for entry in workload.entries
+        if entry.contestant.role != "peer"
+        or told.peers is None
+        or entry.contestant.environment in told.peers
+    ]
+
+
+def _as_told(workload: Workload, told: argparse.Namespace) -> Workload:
+    if workload.kind == "out-of-core" and told.billion:
+        workload = replace(workload, spec={**workload.spec, "size": 1_000_000_000})
+    if told.quick:
+        workload = workload.quick()
+    if told.repetitions:
+        workload = replace(workload, repetitions=told.repetitions)
+    return workload
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+    names = [one.name for one in WORKLOADS]
+    parser.add_argument("--quick", action="store_true", help="less work, once: five minutes")
+    parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
+    peers = list(environments.RECIPES)
+    parser.add_argument("--peers", nargs="*", choices=peers, metavar="NAME", help=", ".join(peers))
+    parser.add_argument("--repetitions", type=int, help="instead of the workload's own number")
+    parser.add_argument("--billion", action="store_true", help="out-of-core with 40 GB of files")
+    parser.add_argument("--out", type=Path, help="where the raw results go")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
