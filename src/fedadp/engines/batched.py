@@ -17,9 +17,9 @@ from fedadp.errors import TrainingError
 from fedadp.local import Descent, Loss, Plan, cross_entropy, plan
 from fedadp.parallel import Crew
 
-CHUNK_BYTES = 2**19  # of parameters: a chunk of nodes stays in a core's cache
+CHUNK_BYTES = 2**21  # of parameters: 16 to 64 nodes cost the same arithmetic, and fewer calls
 GPU_BYTES = 2**28
-MOST_CORES = 4  # that have work, however small the cohort; fixed, so that bits do not depend on it
+MOST_CORES = 2  # for a small cohort, whose calls take turns anyway; fixed, for the bits' sake
 
 
 class Together(NamedTuple):
