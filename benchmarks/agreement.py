@@ -13,8 +13,8 @@ sys.path.append(str(Path(__file__).parent / "shared"))
 import torch_models
 
 # Of the loss, and of how far it fell, which is harder to meet by chance. With the same batches, two
-# versions of one CNN are up to 8e-5 apart (3e-3 of the fall) after four rounds in float32, and 1e-14
-# in float64.
+# versions of one CNN are up to 8e-5 apart (3e-3 of the fall) after four rounds in float32, and
+# 1e-14 in float64.
 OF_LOSS = {"ours": 1e-4, "same": 1e-4, "own": 0.05}
 OF_FALL = {"ours": 5e-3, "same": 5e-3, "own": 0.05}
 
