@@ -8,6 +8,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,11 @@ class Folder:
         self._timings = path / "timings.jsonl"
         self._checkpoint = path / "checkpoint.safetensors"
         self._nodes = path / "nodes.json"
+
+    @cached_property
+    def _digest(self) -> str:
+        """Taken once: telling which engine `auto` stands for may mean to build the model."""
+        return self.experiment.digest
 
     @contextmanager
     def held(self, restart: bool) -> Iterator[None]:
@@ -73,7 +79,7 @@ class Folder:
                 self._metrics.unlink(missing_ok=True)
                 self._timings.unlink(missing_ok=True)
                 return None, []
-            kept = load_round(self._checkpoint, template, self.experiment.digest)
+            kept = load_round(self._checkpoint, template, self._digest)
             for file in (self._metrics, self._timings):
                 lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
                 write_atomically(file, b"".join(lines[: kept.number]))
@@ -118,7 +124,7 @@ class Folder:
             for file in (self._metrics, self._timings):
                 with file.open("ab") as out:
                     os.fsync(out.fileno())
-            save_round(self._checkpoint, now, self.experiment.digest)
+            save_round(self._checkpoint, now, self._digest)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -131,7 +137,7 @@ class Folder:
             ) from error
 
     def _check_same(self) -> None:
-        if read_head(self._checkpoint)["experiment"] != self.experiment.digest:
+        if read_head(self._checkpoint)["experiment"] != self._digest:
             there, here = self._table() or {}, self.experiment.table()
             engines = there.pop("engine", None), here.pop("engine", None)
             if all(there.get(key) == here.get(key) for key in here.keys() - set(STOPS)):
