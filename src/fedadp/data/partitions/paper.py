@@ -60,8 +60,7 @@ class Case1(Drawn):
     overlap: bool = False
 
     def __post_init__(self) -> None:
-        require(self.nodes >= 1, "nodes", self.nodes, "a whole number from 1 up")
-        require(self.examples >= 1, "examples", self.examples, "a whole number from 1 up")
+        _at_least_one(self)
 
     def counts(self, classes: int, seed: int) -> tuple[int | None, ...]:
         if self.nodes > classes:
@@ -86,8 +85,7 @@ class Case2(Drawn):
     overlap: bool = False
 
     def __post_init__(self) -> None:
-        require(self.nodes >= 1, "nodes", self.nodes, "a whole number from 1 up")
-        require(self.examples >= 1, "examples", self.examples, "a whole number from 1 up")
+        _at_least_one(self)
 
     def counts(self, classes: int, seed: int) -> tuple[int | None, ...]:
         half = max(classes // 2, 1)
@@ -97,3 +95,9 @@ class Case2(Drawn):
             int(numpy_generator(seed, "class counts", node).integers(low, high, endpoint=True))
             for node, (low, high) in enumerate(ranges)
         )
+
+
+def _at_least_one(case: Case1 | Case2) -> None:
+    for name in ("nodes", "examples"):
+        value = getattr(case, name)
+        require(value >= 1, name, value, "a whole number from 1 up")
