@@ -60,16 +60,19 @@ def read_records(path: Path) -> list[Record]:
 
 def read_kinds(path: Path) -> tuple[str, ...]:
     """Each node's kind; none where the file is not there or not ours."""
-    try:
-        return tuple(map(str, json.loads(path.read_bytes())["kinds"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return ()
+    kinds = _said_of_nodes(path, "kinds")
+    return tuple(map(str, kinds)) if isinstance(kinds, list) else ()
 
 
 def read_digest(path: Path) -> str | None:
     """The checksum of the data that a run began with."""
+    digest = _said_of_nodes(path, "sha256")
+    return None if digest is None else str(digest)
+
+
+def _said_of_nodes(path: Path, what: str) -> Any:
     try:
-        return str(json.loads(path.read_bytes())["sha256"])
+        return json.loads(path.read_bytes())[what]
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
