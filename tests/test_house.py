@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fedadp"
 
 CORE = {
-    "errors", "randomness", "parallel", "kernels", "geometry", "cohort", "inmemory", "ondisk",
-    "core", "training",
+    "compiled", "errors", "randomness", "parallel", "memory", "kernels", "geometry", "cohort",
+    "inmemory", "ondisk", "core", "training",
 }  # fmt: skip
 LEARNING = {"dice", "flat", "local"}
 LOOP = CORE | LEARNING | {"loop"}

@@ -16,6 +16,7 @@ from fedadp.dice import Dice
 from fedadp.errors import DataError, ModelError, TrainingError
 from fedadp.flat import Flat
 from fedadp.local import Loss, cross_entropy, train
+from fedadp.memory import keep_blocks
 from fedadp.randomness import address
 
 NodeData = Mapping[int, Examples]
@@ -43,6 +44,7 @@ class Workshop:
     """A model to copy, the nodes' data, and a matrix with one row per node of the round."""
 
     def __init__(self, module: nn.Module, data: NodeData, loss: Loss = cross_entropy) -> None:
+        keep_blocks()
         self.data, self.loss = data, loss
         self.nodes = tuple(sorted(data))
         if not self.nodes:
