@@ -15,11 +15,12 @@ import torch
 from torch import Tensor
 
 from benchmarks.environments import home
+from fedadp.core import Instructions
 from fedadp.data import ClassSkew, Dataset, Mnist, Synthetic
 from fedadp.federation import gather
 from fedadp.flat import Flat
+from fedadp.local import orders
 from fedadp.models import Model
-from fedadp.randomness import generator
 
 MOST = 60_000  # examples; where nodes hold more together, they share them
 SHAPE, CLASSES = (1, 28, 28), 10
@@ -76,13 +77,9 @@ def _cloud() -> Dataset:
 
 def _order(rounds: int, nodes: int, each: int) -> Tensor:  # (rounds, nodes, each)
     """The order of every node's examples in every round, as `fedadp.local` draws it."""
-    order = torch.empty(rounds, nodes, each, dtype=torch.int32)
-    for now in range(rounds):
-        for node in range(nodes):
-            order[now, node] = torch.randperm(
-                each, generator=generator(0, "batches", now + 1, node)
-            )
-    return order
+    told = [Instructions(round=now + 1, batch_size=None) for now in range(rounds)]
+    drawn = [orders(each, one, range(nodes)).int() for one in told]
+    return torch.stack(drawn) if drawn else torch.empty(0, nodes, each, dtype=torch.int32)
 
 
 def _files(folder: Path, nodes: int, size: int) -> None:

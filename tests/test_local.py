@@ -4,13 +4,14 @@ from torch import nn
 
 from fedadp import Examples, Instructions
 from fedadp.flat import Flat
-from fedadp.local import cross_entropy, plan, train
+from fedadp.local import bounds, cross_entropy, orders, train
 from fedadp.randomness import address
 
 
 def batches(count, node=0, **told):
-    order, bounds = plan(count, Instructions(**{"round": 1, **told}), node)
-    return [order[start:stop] for start, stop in bounds]
+    instructions = Instructions(**{"round": 1, **told})
+    (order,) = orders(count, instructions, [node])
+    return [order[start:stop] for start, stop in bounds(count, instructions)]
 
 
 def sizes(count, **told):
@@ -82,6 +83,25 @@ def test_the_loss_is_the_mean_over_the_examples_seen():
     nn.init.ones_(model.weight)
     loss = train(Flat(model), examples, told, 0, lambda out, y: out.mean())
     assert loss == pytest.approx(2.0, rel=1e-6)
+
+
+def test_a_node_learns_in_the_same_order_whoever_else_takes_part():
+    told = Instructions(round=3, seed=5, epochs=2)
+    together = orders(40, told, [11, 2, 7])
+    for row, node in enumerate([11, 2, 7]):
+        assert torch.equal(orders(40, told, [node])[0], together[row])
+    assert orders(5, Instructions(round=1), [0, -1, 2**62]).tolist() == ORDERS
+
+
+ORDERS = [[1, 0, 2, 4, 3], [0, 4, 1, 3, 2], [4, 3, 2, 1, 0]]  # everywhere, in every version
+
+
+def test_every_order_of_three_examples_is_as_likely():
+    found = orders(3, Instructions(round=1), range(60_000))
+    counts = (found @ torch.tensor([9, 3, 1])).bincount()
+    counts = counts[counts > 0]
+    assert len(counts) == 6
+    assert float(((counts - 10_000) ** 2 / 10_000).sum()) < 20.5  # chi squared, 5 degrees, 0.999
 
 
 def test_an_address_is_one_number_per_seed_purpose_and_place():

@@ -6,12 +6,13 @@ core's nearest cache when the inner products with it are taken.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from fedadp.compiled import COMPILED, compiled
 
 STRIP = 1024  # columns
 WIDE = 2**16  # elements that PyTorch takes at once: its operators cost microseconds to call
@@ -27,21 +28,21 @@ class Sums(NamedTuple):
 
 def sums(slab: Tensor, shares: Tensor, scale: float = 1.0) -> Sums:  # slab (K, c)
     """Squared norms, and inner products with the share-weighted mean, of updates times `scale`."""
-    loops = _compiled()
-    if loops is None or slab.dtype not in COMPILED:
+    loop = compiled(_sums_loop, any_order=True)
+    if loop is None or slab.dtype not in COMPILED:
         return torch_sums(slab, shares, scale)
     squares, dots = np.zeros(len(slab)), np.zeros(len(slab))
-    mean_square = loops.sums(*_rows(slab), shares.numpy(), scale, squares, dots)
+    mean_square = loop(*flat_rows(slab), shares.numpy(), scale, squares, dots)
     return Sums(torch.from_numpy(squares), torch.from_numpy(dots), float(mean_square))
 
 
 def weigh(slab: Tensor, weights: Tensor, out: Tensor) -> None:  # slab (K, c), out (c,)
     """The weighted sum of the rows, into `out`."""
-    loops = _compiled()
-    if loops is None or slab.dtype not in COMPILED or out.dtype not in COMPILED:
+    loop = compiled(_weigh_loop, any_order=True)
+    if loop is None or slab.dtype not in COMPILED or out.dtype not in COMPILED:
         torch_weigh(slab, weights, out)
     else:
-        loops.weigh(*_rows(slab), weights.numpy(), out.numpy())
+        loop(*flat_rows(slab), weights.numpy(), out.numpy())
 
 
 def torch_sums(slab: Tensor, shares: Tensor, scale: float = 1.0) -> Sums:
@@ -62,34 +63,13 @@ def torch_weigh(slab: Tensor, weights: Tensor, out: Tensor) -> None:
         piece.copy_(weights @ strip.double())
 
 
-COMPILED = (torch.float32, torch.float64)
-
-
-def _rows(slab: Tensor) -> tuple[Any, int, int]:
+def flat_rows(slab: Tensor) -> tuple[Any, int, int]:
     """A slab as one flat array, the distance between its rows, and its width."""
     if slab.stride(1) != 1 and slab.shape[1] > 1:
         slab = slab.contiguous()
     (count, width), step = slab.shape, slab.stride(0)
     flat = slab.as_strided(((count - 1) * step + width,), (1,))
     return flat.numpy(), step, width
-
-
-class Loops(NamedTuple):
-    """The loops below, compiled."""
-
-    sums: Any
-    weigh: Any
-
-
-@cache
-def _compiled() -> Loops | None:
-    """Sums may be taken in any order, so that they run eight at a time; NaN stays NaN."""
-    try:
-        import numba
-    except ImportError:
-        return None
-    compile_ = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-    return Loops(compile_(_sums_loop), compile_(_weigh_loop))
 
 
 def _sums_loop(flat, step, width, shares, scale, squares, dots):  # type: ignore[no-untyped-def]

@@ -4,38 +4,40 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import lru_cache
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from fedadp.core import Examples, Instructions
 from fedadp.errors import TrainingError
 from fedadp.flat import Flat
-from fedadp.randomness import generator
+from fedadp.randomness import node_keys, shuffles
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 cross_entropy: Loss = nn.functional.cross_entropy
 
 
-class Plan(NamedTuple):
-    """Which examples a node learns from, in which order, and where each batch begins and ends."""
-
-    order: Tensor
-    bounds: list[tuple[int, int]]
+Bounds = tuple[tuple[int, int], ...]
 
 
-def plan(count: int, told: Instructions, node: int) -> Plan:
-    """Shuffled anew in each epoch; the last, smaller batch of an epoch is kept."""
-    draw = generator(told.seed, "batches", told.round, node)
+@lru_cache(maxsize=1024)
+def bounds(count: int, told: Instructions) -> Bounds:
+    """Where each batch begins and ends; the last, smaller one of an epoch is kept."""
     size = told.batch_size or count
     per_epoch = -(-count // size)
     steps = told.steps if told.steps is not None else told.epochs * per_epoch
-    epochs = -(-steps // per_epoch)
-    orders = [torch.randperm(count, generator=draw) for _ in range(epochs)]
-    starts = [e * count + t * size for e in range(epochs) for t in range(per_epoch)]
-    ends = [min(start + size, (i // per_epoch + 1) * count) for i, start in enumerate(starts)]
-    return Plan(torch.cat(orders), list(zip(starts, ends, strict=True))[:steps])
+    starts = [(t // per_epoch) * count + (t % per_epoch) * size for t in range(steps)]
+    return tuple((s, min(s + size, (s // count + 1) * count)) for s in starts)
+
+
+def orders(count: int, told: Instructions, nodes: Sequence[int]) -> Tensor:  # (k, longest)
+    """In which order nodes with this many examples learn from them: shuffled in each epoch."""
+    epochs = -(-bounds(count, told)[-1][1] // count)
+    keys = node_keys(told.seed, "batches", told.round, nodes)
+    drawn = [shuffles(keys, count, epoch) for epoch in range(epochs)]
+    return torch.from_numpy(drawn[0] if epochs == 1 else np.concatenate(drawn, axis=1))
 
 
 class Descent:
@@ -74,13 +76,13 @@ class Descent:
 
 def train(flat: Flat, examples: Examples, told: Instructions, node: int, loss: Loss) -> float:
     """Train the module where its parameters lie; the mean loss over the batches comes back."""
-    order, bounds = plan(len(examples), told, node)
+    (order,) = orders(len(examples), told, [node])
     descent = Descent(flat.parameters, told)
     flat.module.train()
     total = torch.zeros((), dtype=torch.float64)
     seen, step = 0, 1
     try:
-        for start, stop in bounds:
+        for start, stop in bounds(len(examples), told):
             batch = order[start:stop]
             x, y = flat.cast(examples.x[batch]), examples.y[batch]
             value = loss(flat.module(x), y)

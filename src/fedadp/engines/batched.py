@@ -7,14 +7,16 @@ from itertools import accumulate, groupby
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fedadp.core import Cohort, Examples, Instructions
 from fedadp.engines.inprocess import NodeData, Reply, Task, fault
+from fedadp.engines.softmax import can_descend, descend, is_softmax_regression
 from fedadp.engines.stacked import Stacker, Stepper, can_be_stacked, stacker
 from fedadp.engines.threads import Threads
 from fedadp.errors import TrainingError
-from fedadp.local import Descent, Loss, Plan, cross_entropy, plan
+from fedadp.local import Bounds, Descent, Loss, bounds, cross_entropy, orders
 from fedadp.parallel import Crew
 
 CHUNK_BYTES = 2**21  # of parameters: 16 to 64 nodes cost the same arithmetic, and fewer calls
@@ -53,6 +55,9 @@ class Batched:
         if self.stacks:
             self._device = torch.device(device)
             self._together = _together(data, self._device)
+            plain = is_softmax_regression(module) and loss is cross_entropy
+            self._compiles = plain and self._device.type == "cpu"
+            self._classes = self._flat.parameters[-1].numel()
             crew = self._threads.workers if device == "cpu" else 1
             self._crew = Crew(lambda: stacker(module, loss, self._device), crew)
 
@@ -87,9 +92,29 @@ class Batched:
         """Train a chunk of nodes in the rows of a block, and turn the rows into updates."""
         examples, starts = self._together or self._gathered(nodes)
         counts = [len(self._shop.data[node]) for node in nodes]
-        plans = [plan(count, task.told, node) for count, node in zip(counts, nodes, strict=True)]
-        orders = _orders(plans, [starts[node] for node in nodes]).to(self._device)
-        start_from = task.params.to(self._device)
+        places = _places(nodes, counts, starts, task.told)
+        if self._compiles and can_descend(examples, task.told, task.params, self._classes):
+            means = descend(block, task.params, examples, places, counts, task.told)
+        else:
+            means = self._stacked(begin, task, nodes, counts, block, examples, places)
+        replies = zip(means.tolist(), counts, block, block.sum(dim=1).tolist(), strict=True)
+        return [
+            Reply(loss, task.buffers, count, fault(loss, row, total, task.buffers))
+            for loss, count, row, total in replies
+        ]
+
+    def _stacked(
+        self,
+        begin: Stacker,
+        task: Task,
+        nodes: Sequence[int],
+        counts: list[int],
+        block: Tensor,
+        examples: Examples,
+        places: Tensor,
+    ) -> Tensor:  # (k,)
+        """All nodes of the chunk take each step together."""
+        start_from, places = task.params.to(self._device), places.to(self._device)
         # on the CPU nodes train where their updates will be; elsewhere updates are fetched once
         stack = (
             block if self._device.type == "cpu" else torch.empty_like(block, device=self._device)
@@ -98,10 +123,11 @@ class Batched:
         descent = Descent(self._flat.stacks(stack), task.told)
         steppers: dict[tuple[int, int], Stepper] = {}
         totals = torch.zeros(len(nodes), dtype=torch.float64, device=self._device)
-        for first, last, start, stop in _steps(plans):
+        cuts = [bounds(count, task.told) for count in counts]
+        for first, last, start, stop in _steps(cuts):
             if (first, last) not in steppers:
                 steppers[first, last] = begin(descent.part(slice(first, last)))
-            batch = orders[first:last, start:stop]
+            batch = places[first:last, start:stop]
             x = self._flat.cast(examples.x.index_select(0, batch.flatten()))
             try:
                 x = x.view(*batch.shape, *x.shape[1:])
@@ -112,14 +138,8 @@ class Batched:
         stack -= start_from
         if stack is not block:
             block.copy_(stack)
-        seen = [sum(stop - start for start, stop in own.bounds) for own in plans]
-        means = (totals.cpu() / torch.tensor(seen)).tolist()
-        sums = block.sum(dim=1).tolist()
-        replies = zip(means, counts, block, sums, strict=True)
-        return [
-            Reply(loss, task.buffers, count, fault(loss, row, total, task.buffers))
-            for loss, count, row, total in replies
-        ]
+        seen = [sum(stop - start for start, stop in own) for own in cuts]
+        return totals.cpu() / torch.tensor(seen)
 
     def _gathered(self, nodes: Sequence[int]) -> Together:
         """The examples of these nodes, put side by side."""
@@ -139,25 +159,29 @@ class Batched:
         return TrainingError(f"round {task.told.round}: training together failed ({error})")
 
 
-def _steps(plans: Sequence[Plan]) -> Iterator[tuple[int, int, int, int]]:
+def _steps(cuts: Sequence[Bounds]) -> Iterator[tuple[int, int, int, int]]:
     """Nodes first to last take the batch from start to stop together; step by step."""
-    for step in range(max(len(own.bounds) for own in plans)):
+    for step in range(max(map(len, cuts))):
         first = 0
-        bounds = [own.bounds[step] if step < len(own.bounds) else None for own in plans]
-        for batch, same in groupby(bounds):
+        for batch, same in groupby(own[step] if step < len(own) else None for own in cuts):
             last = first + len(list(same))
             if batch is not None:
                 yield first, last, *batch
             first = last
 
 
-def _orders(plans: Sequence[Plan], starts: Sequence[int]) -> Tensor:  # (k, longest)
-    """Each node's examples in the order of its plan, as places among all examples."""
-    longest = max(len(own.order) for own in plans)
-    orders = torch.zeros(len(plans), longest, dtype=torch.int64)
-    for row, own, start in zip(orders, plans, starts, strict=True):
-        torch.add(own.order, start, out=row[: len(own.order)])
-    return orders
+def _places(
+    nodes: Sequence[int], counts: Sequence[int], starts: dict[int, int], told: Instructions
+) -> Tensor:  # (k, longest)
+    """Where each node's examples lie among all examples, in the order in which it learns."""
+    parts, first = [], 0
+    for count, same in groupby(counts):
+        some = nodes[first : first + len(list(same))]
+        begins = torch.tensor([starts[node] for node in some])
+        parts.append(orders(count, told, some) + begins[:, None])
+        first += len(some)
+    longest = max(part.shape[1] for part in parts)
+    return torch.cat([F.pad(part, (0, longest - part.shape[1])) for part in parts])
 
 
 def _together(data: NodeData, device: torch.device) -> Together | None:

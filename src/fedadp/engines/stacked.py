@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
 from fedadp.core import Examples, Instructions
+from fedadp.engines.softmax import is_plain, is_softmax_regression
 from fedadp.flat import Flat
 from fedadp.local import Descent, Loss, cross_entropy
 
@@ -23,7 +23,9 @@ def stacker(module: nn.Module, loss: Loss, device: torch.device = CPU) -> Stacke
     """How to train many copies of this module together."""
     # a copy of its own: torch.func puts parameters into the module, so no two threads may share it
     flat = Flat(copy.deepcopy(module).to(device).train())
-    return linear if _is_linear(module) and loss is cross_entropy else _mapped(flat, loss)
+    return (
+        linear if is_softmax_regression(module) and loss is cross_entropy else _mapped(flat, loss)
+    )
 
 
 def can_be_stacked(module: nn.Module, loss: Loss, examples: Examples) -> bool:
@@ -58,19 +60,11 @@ def _mapped(flat: Flat, loss: Loss) -> Stacker:
     return stepper
 
 
-def _is_linear(module: nn.Module) -> bool:
-    """Whether this is multinomial logistic regression, whose gradient is known."""
-    layers = list(module) if isinstance(module, nn.Sequential) else [module]
-    if layers and isinstance(layers[0], nn.Flatten):
-        layers = layers[1:]
-    return len(layers) == 1 and type(layers[0]) is nn.Linear and layers[0].bias is not None
-
-
 def linear(descent: Descent) -> Stepper:
     """Softmax regression: batched products that go straight into the weights."""
     weight, bias = descent.parameters  # (k, C, F), (k, C)
     told = descent.told
-    plain = told == replace(told, momentum=0.0, weight_decay=0.0, proximal=0.0)
+    plain = is_plain(told)
     rate = told.learning_rate
     minus_one = weight.new_tensor(-1.0)
 
