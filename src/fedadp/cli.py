@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec
+from typing import Annotated, Any
 
 import typer
 
 import fedadp
-from fedadp.errors import FedadpError
+from fedadp.guard import guarded, shown
+from fedadp.paper.commands import paper_command
 
 app = typer.Typer(
     name="fedadp",
@@ -25,6 +22,7 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="The data sets: list, fetch, and draw who holds what.")
 app.add_typer(data_app, name="data")
+app.command("paper")(paper_command)
 
 File = Annotated[Path, typer.Argument(help="The experiment, a TOML file.", metavar="EXPERIMENT")]
 Out = Annotated[
@@ -44,44 +42,6 @@ Target = Annotated[
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", min=1, help="Runs side by side, a core for each.")
 ]
-
-P = ParamSpec("P")
-
-
-@dataclass
-class Shown:
-    """How an error is shown."""
-
-    traceback: bool = False
-
-
-shown = Shown()
-
-
-def guarded(command: Callable[P, None]) -> Callable[P, None]:
-    """One sentence instead of a traceback, and an exit code that says what happened."""
-
-    @wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        sys.path.insert(0, "")  # `module:attribute` means the user's own modules too
-        try:
-            command(*args, **kwargs)
-        except FedadpError as error:
-            if shown.traceback:
-                raise
-            _complain(str(error))
-            raise typer.Exit(2) from None
-        except KeyboardInterrupt:
-            _complain(
-                "stopped; finished rounds are kept, and without --restart the command goes on there"
-            )
-            raise typer.Exit(130) from None
-
-    return run
-
-
-def _complain(sentence: str) -> None:
-    typer.echo(f"fedadp: {sentence}", err=True)
 
 
 def _version(wanted: bool) -> None:
@@ -115,12 +75,12 @@ def run_command(
 ) -> None:
     """Run an experiment, or go on with it where its folder left off.
 
-    Several strategies or seeds in the file make a sweep, a folder for each run.
+    Several strategies, seeds or cells in the file make a sweep, a folder for each run.
     """
-    from fedadp.experiment import load
+    from fedadp.experiment import load_cells
 
     _sweep(
-        load(experiment, _changes(changes, target)),
+        load_cells(experiment, _changes(changes, target)),
         experiment,
         out,
         as_json,
@@ -151,11 +111,11 @@ def compare_command(
     quiet: Quiet = False,
 ) -> None:
     """Compare strategies on the same data, initial model, batches and schedule."""
-    from fedadp.experiment import load, rivals
+    from fedadp.experiment import load_cells, rivals
 
-    experiments = rivals(load(experiment, _changes(changes, target)), strategy or [])
+    cells = load_cells(experiment, _changes(changes, target))
     _sweep(
-        experiments,
+        {name: rivals(cell, strategy or []) for name, cell in cells.items()},
         experiment,
         out,
         as_json,
@@ -251,12 +211,16 @@ def _changes(changes: list[str] | None, target: float | None) -> list[str]:
     return [*(changes or []), *([] if target is None else [f"target={target}"])]
 
 
-def _sweep(experiments: list[Any], file: Path, out: Path | None, as_json: bool, **how: Any) -> None:
+def _sweep(cells: dict[str, Any], file: Path, out: Path | None, as_json: bool, **how: Any) -> None:
     from fedadp.report.sweep import sweep
 
-    found = sweep(experiments, out or Path("runs") / file.stem, **how)
+    home, found = out or Path("runs") / file.stem, {}
+    for name, experiments in cells.items():
+        if name and not as_json:
+            typer.echo(f"\n{name}")
+        found[name] = sweep(experiments, home / name if name else home, **how)
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(found.get("", found)))
 
 
 def main() -> None:

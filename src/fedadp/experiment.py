@@ -27,6 +27,7 @@ from fedadp.training import Training
 REGISTRIES: Registries = {Strategy: STRATEGIES, Source: SOURCES, Partition: PARTITIONS}
 STOPS = ("rounds", "target")  # say when to stop, not what happens until then
 LARGEST_FILE = 1_000_000
+CELL = re.compile(r"[a-z0-9][a-z0-9.+-]*")  # a cell's name is a folder's
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,11 +123,47 @@ def describe(strategy: Strategy[Any]) -> str:
 
 def load(path: str | Path, overrides: Sequence[str] = ()) -> list[Experiment]:
     """The experiments of a file; more than one where it lists several strategies or seeds."""
+    return [one for cell in load_cells(path, overrides).values() for one in cell]
+
+
+def load_cells(path: str | Path, overrides: Sequence[str] = ()) -> dict[str, list[Experiment]]:
+    """The experiments of a file, cell by cell; one cell without a name where it has none."""
     file = Path(path)
+    table = read_toml(file)
+    for override in overrides:
+        table = _overridden(table, override)
+    if "cells" not in table:
+        return {"": parse(table, file.name)}
+    cells = table.pop("cells")
+    place = f"{file.name}.cells"
+    if not isinstance(cells, dict) or not cells:
+        raise SettingError(place, "cells are tables with a name each, as [cells.mild]")
+    for name, cell in cells.items():
+        if not CELL.fullmatch(name):
+            way = "use small letters, digits and any of . + -"
+            raise SettingError(place, f"{name!r} cannot be a folder's name; {way}")
+        if not isinstance(cell, dict):
+            raise SettingError(f"{place}.{name}", "it takes a table of settings")
+    return {name: parse(_laid_over(table, cell), f"{place}.{name}") for name, cell in cells.items()}
+
+
+def _laid_over(table: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with a cell's settings in place of its own; tables are mixed key by key."""
+    both = {
+        key: _laid_over(table[key], value)
+        if isinstance(value, dict) and isinstance(table.get(key), dict)
+        else value
+        for key, value in cell.items()
+    }
+    return {**table, **both}
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """The table in a file that somebody wrote."""
     try:
         if file.stat().st_size > LARGEST_FILE:
             raise SettingError(file.name, "over a megabyte; an experiment is a few lines of TOML")
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         reason = error.strerror or error
         raise SettingError(
@@ -136,9 +173,6 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> list[Experiment]:
         raise SettingError(str(file), "not a text in UTF-8; an experiment is a TOML file") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingError(str(file), f"not TOML: {error}") from None
-    for override in overrides:
-        table = _overridden(table, override)
-    return parse(table, file.name)
 
 
 def parse(table: dict[str, Any], place: str = "experiment") -> list[Experiment]:

@@ -90,6 +90,7 @@ def diagnose(cohort: Cohort, told: Instructions) -> dict[str, Any]:
         "learning_rate": told.learning_rate,
         "norm": geometry.norms,
         "angle": geometry.angles,
+        "gradient": geometry.mean_norm / told.learning_rate,  # |grad F|
         "divergence": exact_sum(geometry.distances) / len(cohort) / told.learning_rate,  # V-D
         "A": smallest,
         "B": largest,

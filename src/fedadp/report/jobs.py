@@ -17,7 +17,7 @@ from fedadp.drive import Watch, run
 from fedadp.errors import FedadpError, RunError
 from fedadp.experiment import Experiment
 from fedadp.parallel import most
-from fedadp.report.progress import Watcher
+from fedadp.report.progress import Shows
 from fedadp.runs import Record, Run, open_run, read_records
 
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -49,7 +49,7 @@ def run_side_by_side(
     experiments: Sequence[Experiment],
     homes: Sequence[Path],
     restart: bool,
-    watcher: Watcher,
+    shows: Shows,
     jobs: int,
 ) -> list[Run]:
     """Run them all, `jobs` at a time; whoever fails first ends the others."""
@@ -62,7 +62,7 @@ def run_side_by_side(
                 experiment, home = waiting.pop(0)
                 process = spawn.Process(target=_one, args=(experiment, home, restart))
                 process.start()
-                under_way.append(Job(experiment, home, process, watcher.begin(experiment)))
+                under_way.append(Job(experiment, home, process, shows.begin(experiment)))
             time.sleep(SECONDS_BETWEEN_LOOKS)
             for job in under_way:
                 job.look()

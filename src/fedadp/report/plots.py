@@ -56,7 +56,7 @@ def accuracy_over_rounds(runs: Sequence[Run], target: float | None, path: Path) 
     left.margins(y=0.08)
     _weights(right, weighed)
     for axes in (left, right):
-        _tidy(axes)
+        tidy(axes)
     return _save(figure, path)
 
 
@@ -78,7 +78,7 @@ def who_holds_what(federation: Federation, title: str, path: Path) -> Path:
         totals = counts.sum(axis=1)
         axes.set_yticks(range(nodes), [f"{i}  {kinds[i]}  {totals[i]}" for i in range(nodes)])
     axes.set(xlim=(-0.7, classes - 0.3), ylim=(nodes - 0.4, -0.6))
-    _tidy(axes)
+    tidy(axes)
     axes.set_xticks(range(classes))
     return _save(figure, path)
 
@@ -105,7 +105,7 @@ def _weights(axes: Axes, run: Run) -> None:
         axes.legend(frameon=False)
 
 
-def _tidy(axes: Axes) -> None:
+def tidy(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 

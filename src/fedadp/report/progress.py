@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -41,11 +42,38 @@ class _Lines(logging.Handler):
         self._console.print(record.getMessage(), highlight=False, markup=False, soft_wrap=True)
 
 
+class Logged:
+    """While it lasts, what is logged is shown as lines above the bars."""
+
+    def __init__(self, console: Console, quiet: bool) -> None:
+        self._lines, self._quiet, self._before = _Lines(console), quiet, logging.NOTSET
+
+    def __enter__(self) -> Logged:
+        self._before = log.level
+        log.addHandler(self._lines)
+        log.setLevel(logging.WARNING if self._quiet else logging.INFO)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        log.removeHandler(self._lines)
+        log.setLevel(self._before)
+
+
+class Shows(Protocol):
+    """What can show run after run."""
+
+    def begin(self, experiment: Experiment) -> Callable[[Record], None]: ...
+
+
 class Watcher:
     """Shows one run after another, as bars on a terminal and as lines elsewhere."""
 
     def __init__(self, console: Console, quiet: bool = False) -> None:
-        self._console, self._quiet = console, quiet
         self._live = console.is_terminal and not quiet
         self._bars = Progress(
             TextColumn("[bold]{task.description}"),
@@ -56,13 +84,10 @@ class Watcher:
             console=console,
             disable=not self._live,
         )
-        self._lines = _Lines(console)
-        self._before = logging.NOTSET
+        self._logged = Logged(console, quiet)
 
     def __enter__(self) -> Watcher:
-        self._before = log.level
-        log.addHandler(self._lines)
-        log.setLevel(logging.WARNING if self._quiet else logging.INFO)
+        self._logged.__enter__()
         self._bars.start()
         return self
 
@@ -73,8 +98,7 @@ class Watcher:
         trace: TracebackType | None,
     ) -> None:
         self._bars.stop()
-        log.removeHandler(self._lines)
-        log.setLevel(self._before)
+        self._logged.__exit__(kind, error, trace)
 
     def begin(self, experiment: Experiment) -> Callable[[Record], None]:
         """One more run; what comes back wants to be told of its rounds."""
