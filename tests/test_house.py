@@ -40,8 +40,22 @@ MAY_IMPORT = {
     "drive": LOOP | {"evaluation", "experiment", "federation", "folder", "runs"},
     "catalogue": {"data", "models", "runtime", "strategies"},
     "report": {"drive", "errors", "parallel", "experiment", "federation", "runs", "report"},
+    "guard": {"errors"},
+    "paper": LOOP
+    | {"checkpoint", "drive", "experiment", "federation", "guard", "models", "paper", "report"}
+    | {"runs", "strategies"},
     "__main__": {"cli"},
-    "cli": {"", "catalogue", "data", "errors", "experiment", "federation", "report"},
+    "cli": {
+        "",
+        "catalogue",
+        "data",
+        "errors",
+        "experiment",
+        "federation",
+        "guard",
+        "paper",
+        "report",
+    },
 }
 
 

@@ -43,7 +43,10 @@ def draw_nodes(axes: Axes, run: Run, metric: str, marks: Sequence[int]) -> None:
         values = [record[metric][record["nodes"].index(node)] for record in run.records]
         label = None if kind in seen else f"{kind} nodes"
         axes.plot(rounds, values, color=palette[kind], label=label, lw=1.0)
-        for mark, shape in zip(marks, ("*", "p"), strict=True):
+        there = [
+            (mark, shape) for mark, shape in zip(marks, "*p", strict=True) if mark <= len(rounds)
+        ]
+        for mark, shape in there:
             axes.plot([mark], [values[mark - 1]], shape, color=palette[kind], ms=8)
         seen.add(kind)
 
@@ -55,6 +58,12 @@ def panels(rows: int, columns: int, width: float = 3.3, height: float = 2.6) -> 
     for one in axes.flat:
         tidy(one)
     return figure, axes.tolist()
+
+
+def legend(axes: Axes, size: int = 8, title: str | None = None) -> None:
+    """A legend, where there is something to name."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=size, title=title)
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:

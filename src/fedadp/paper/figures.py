@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.ticker import PercentFormatter
 
-from fedadp.paper.drawing import STRATEGY_COLOURS, draw, draw_nodes, panels, save
+from fedadp.paper.drawing import STRATEGY_COLOURS, draw, draw_nodes, legend, panels, save
 from fedadp.paper.published import MIXES
 from fedadp.paper.results import ByCell
 from fedadp.report.plots import COLOURS
@@ -21,7 +21,7 @@ def fig1(found: ByCell, folder: Path) -> None:
     for i, (cell, strategies) in enumerate(found.items()):
         draw(axes, strategies["fedavg"], "accuracy", COLOURS[i % 6], _mix(cell))
     axes.set(xlabel="round", ylabel="test accuracy", title="FedAvg, MNIST", ylim=(0.4, 1))
-    axes.legend(frameon=False, fontsize=8)
+    legend(axes)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     save(figure, folder, "fig1")
 
@@ -31,7 +31,7 @@ def fig2(found: ByCell, folder: Path) -> None:
     figure, [[axes]] = panels(1, 1, 5.5, 3.6)
     draw_nodes(axes, runs[min(runs)], "smoothed_angle", marks=(1, 15))
     axes.set(xlabel="round", ylabel="smoothed angle (rad)")
-    axes.legend(frameon=False, fontsize=8, title="★ round 1   ⬟ round 15")
+    legend(axes, title="star: round 1, pentagon: round 15")
     save(figure, folder, "fig2")
 
 
@@ -55,8 +55,7 @@ def _grid(found: ByCell, folder: Path, name: str) -> None:
             axes.set(title=f"{NAMES[data]}, {_mix(f'{data}-{mix}')}", xlabel="round")
             axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
             axes.set_ylim(0.4, 1.0 if data == "mnist" else 0.85)
-            if axes.get_legend_handles_labels()[0]:
-                axes.legend(frameon=False, fontsize=7)
+            legend(axes, 7)
         row[0].set_ylabel("test accuracy")
     save(figure, folder, name)
 
@@ -69,7 +68,7 @@ def fig5(found: ByCell, folder: Path) -> None:
         draw(axes, runs, "accuracy", COLOURS[i % 6], rf"$\alpha$ = {alpha:g}")
     axes.set(xlabel="round", ylabel="test accuracy", ylim=(0.6, 1))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.legend(frameon=False, fontsize=8)
+    legend(axes)
     save(figure, folder, "fig5")
 
 
@@ -82,7 +81,7 @@ def fig6(found: ByCell, folder: Path) -> None:
         for strategy, runs in strategies.items():
             draw(axes, runs, metric, STRATEGY_COLOURS[strategy], strategy)
         axes.set(xlabel="round", ylabel=title)
-        axes.legend(frameon=False, fontsize=8)
+        legend(axes)
     save(figure, folder, "fig6")
 
 
@@ -95,7 +94,7 @@ def fig7(found: ByCell, folder: Path) -> None:
         rows[0][column].set(title=cell.removeprefix("mnist-").replace("case", "Case "))
         rows[0][column].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         rows[1][column].set(xlabel="round")
-        rows[0][column].legend(frameon=False, fontsize=8)
+        legend(rows[0][column])
     rows[0][0].set_ylabel("test accuracy")
     rows[1][0].set_ylabel("training loss")
     save(figure, folder, "fig7")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedadp.paper.drawing import STRATEGY_COLOURS, panels, save
+from fedadp.paper.drawing import STRATEGY_COLOURS, legend, panels, save
 
 ROUNDING = 1e-12
 HEAD = (
@@ -91,5 +91,5 @@ def draw_theory(folder: Path, out: Path) -> None:
     left.set_yscale("symlog", linthresh=1e-3)
     right.set(xlabel="round", title="Theorem 2: mean cosine under the weights")
     for axes in (left, right):
-        axes.legend(frameon=False, fontsize=7)
+        legend(axes, 7)
     save(figure, out, "theory")
