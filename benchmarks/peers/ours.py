@@ -16,6 +16,8 @@ class Views(Mapping[int, Examples]):
 
     def __init__(self, work: Work) -> None:
         self._work = work
+        if work["nodes"] * work["each"] <= len(work.y):  # side by side, as a federation has them
+            self.together = Examples(torch.from_numpy(work.x), torch.from_numpy(work.y))
 
     def __getitem__(self, node: int) -> Examples:
         return Examples(*map(torch.from_numpy, self._work.node(node)))

@@ -41,8 +41,8 @@ class InMemory(Cohort):
         sizes = [segment[0].numel() for segment in self._segments]
         self._begins = [0, *accumulate(sizes)]
         self.size = self._begins[-1]
-        rows = (row for segment in self._segments for row in segment)
-        self.dtype = reduce(torch.promote_types, {row.dtype for row in rows})
+        dtypes = {dtype for segment in self._segments for dtype in _dtypes(segment)}
+        self.dtype = reduce(torch.promote_types, dtypes)
         self.buffers = (statistics if buffers is None else buffers).double()
         check_replies(self, {len(segment) for segment in self._segments})
 
@@ -59,6 +59,10 @@ class InMemory(Cohort):
 
 
 Segment = Tensor | list[Tensor]  # K rows of equal length, as one matrix or one by one
+
+
+def _dtypes(segment: Segment) -> set[torch.dtype]:
+    return {segment.dtype} if isinstance(segment, Tensor) else {row.dtype for row in segment}
 
 
 def _by_node(updates: Updates, nodes: Sequence[int]) -> Updates:

@@ -111,7 +111,9 @@ def fault(loss: float, update: Tensor, total: float, buffers: Tensor) -> str:
     # a finite sum has finite terms; one that is not may have overflowed, and is looked at closely
     if not math.isfinite(total) and not torch.isfinite(update).all():
         return "its update is not finite"
-    return "" if math.isfinite(float(buffers.sum())) else "its statistics are not finite"
+    if len(buffers) and not math.isfinite(float(buffers.sum())):
+        return "its statistics are not finite"
+    return ""
 
 
 def _try_out(module: nn.Module, examples: Examples, loss: Loss) -> None:
