@@ -54,7 +54,7 @@ def paper_command(
     from fedadp.paper.carry_out import carry_out
     from fedadp.paper.page import write_page
     from fedadp.paper.parts import plan
-    from fedadp.paper.status import show_status, status
+    from fedadp.paper.status import show_results, show_status, status
     from fedadp.paper.theory import check_theory
 
     chosen = _chosen(part)
@@ -70,11 +70,13 @@ def paper_command(
         page = write_page(folder)
         if not quiet and not as_json:
             typer.echo(f"written: {page}", err=True)
-    found = status(folder, drawn, cnn=cnn, seeds=seeds)
+    found = status(folder, chosen, cnn=cnn, seeds=seeds, cells=cell)
     if as_json:
         typer.echo(json.dumps(found))
-    else:
-        show_status(found)
+        return
+    if "status" not in part:
+        show_results(found)
+    show_status(found)
 
 
 def _chosen(parts: list[str]) -> list[str]:

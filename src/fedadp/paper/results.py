@@ -25,8 +25,9 @@ def by_cell(planned: Sequence[Planned]) -> ByCell:
 
 
 def rounds_to_target(runs: BySeed) -> dict[int, int | None]:
-    """By seed; None where the target was not reached."""
-    return {seed: run.rounds_to(run.experiment.target or 1.0) for seed, run in runs.items()}
+    """By seed; None where the target was not reached. Empty where there is no target."""
+    targets = [(seed, run, run.experiment.target) for seed, run in sorted(runs.items())]
+    return {seed: run.rounds_to(target) for seed, run, target in targets if target is not None}
 
 
 def accuracy_at_end(runs: Mapping[int, Run]) -> dict[int, float]:

@@ -82,6 +82,11 @@ def check_theory(folder: Path, seeds: int) -> list[Path]:
     return written
 
 
+def terms_of(folder: Path) -> list[Path]:
+    """The files in which the terms of each run are kept."""
+    return sorted((folder / "results" / "theory").glob("*.json"))
+
+
 def observe(experiment: Experiment) -> Terms:
     """Run an experiment, and note every round's terms."""
     federation = gather(experiment.data, experiment.partition, experiment.seed)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fedadp.paper.drawing import STRATEGY_COLOURS, legend, panels, save
+from fedadp.paper.theory import terms_of
 
 ROUNDING = 1e-12
 HEAD = (
@@ -70,13 +71,15 @@ def _count(larger: Sequence[float], smaller: Sequence[float]) -> int:
 
 
 def verdicts(folder: Path) -> list[Verdict]:
-    return [judge(path) for path in sorted((folder / "results" / "theory").glob("*.json"))]
+    return [judge(path) for path in terms_of(folder)]
 
 
 def draw_theory(folder: Path, out: Path) -> None:
     """Left: the fall of F beside the bound, one step a round. Right: Theorem 2's two sides."""
     figure, [[left, right]] = panels(1, 2, 4.6, 3.2)
-    for path in sorted((folder / "results" / "theory").glob("*seed-0*.json")):
+    for path in terms_of(folder):
+        if "seed-0" not in path.name:
+            continue
         terms = json.loads(path.read_text())
         rounds = range(1, len(terms["loss"]) + 1)
         if terms["strategy"].startswith("fedsgd"):
@@ -87,7 +90,7 @@ def draw_theory(folder: Path, out: Path) -> None:
         elif terms["strategy"].startswith("fedadp"):
             for side, style in (("fedavg", "-"), ("instantaneous", "--"), ("smoothed", ":")):
                 right.plot(rounds, terms[f"under_{side}"], style, label=side, color="#0b6e4f")
-    left.set(xlabel="round", title="Theorem 1, one step a round", yscale="symlog")
+    left.set(xlabel="round", title="Theorem 1, one step a round")
     left.set_yscale("symlog", linthresh=1e-3)
     right.set(xlabel="round", title="Theorem 2: mean cosine under the weights")
     for axes in (left, right):
