@@ -132,10 +132,19 @@ def load_cells(path: str | Path, overrides: Sequence[str] = ()) -> dict[str, lis
     table = read_toml(file)
     for override in overrides:
         table = _overridden(table, override)
+    return parse_cells(table, file.name)
+
+
+def parse(table: Mapping[str, Any], place: str = "experiment") -> list[Experiment]:
+    """The experiments of a table: every strategy with every seed, in every cell."""
+    return [one for cell in parse_cells(table, place).values() for one in cell]
+
+
+def parse_cells(table: Mapping[str, Any], place: str) -> dict[str, list[Experiment]]:
     if "cells" not in table:
-        return {"": parse(table, file.name)}
-    cells = table.pop("cells")
-    place = f"{file.name}.cells"
+        return {"": _swept(table, place)}
+    cells, place = table["cells"], f"{place}.cells"
+    rest = {key: value for key, value in table.items() if key != "cells"}
     if not isinstance(cells, dict) or not cells:
         raise SettingError(place, "cells are tables with a name each, as [cells.mild]")
     for name, cell in cells.items():
@@ -144,7 +153,7 @@ def load_cells(path: str | Path, overrides: Sequence[str] = ()) -> dict[str, lis
             raise SettingError(place, f"{name!r} cannot be a folder's name; {way}")
         if not isinstance(cell, dict):
             raise SettingError(f"{place}.{name}", "it takes a table of settings")
-    return {name: parse(_laid_over(table, cell), f"{place}.{name}") for name, cell in cells.items()}
+    return {name: _swept(_laid_over(rest, cell), f"{place}.{name}") for name, cell in cells.items()}
 
 
 def _laid_over(table: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,8 +184,8 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise SettingError(str(file), f"not TOML: {error}") from None
 
 
-def parse(table: dict[str, Any], place: str = "experiment") -> list[Experiment]:
-    """The experiments of a table: every strategy with every seed."""
+def _swept(table: Mapping[str, Any], place: str) -> list[Experiment]:
+    """Every strategy with every seed."""
     seeds = table.get("seed", 0)
     strategies = table.get("strategy", "fedadp")
     found = []
