@@ -158,12 +158,12 @@ def parse_cells(table: Mapping[str, Any], place: str) -> dict[str, list[Experime
 
 def _laid_over(table: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, Any]:
     """The table with a cell's settings in place of its own; tables are mixed key by key."""
-    both = {
-        key: _laid_over(table[key], value)
-        if isinstance(value, dict) and isinstance(table.get(key), dict)
-        else value
-        for key, value in cell.items()
-    }
+    both = {}
+    for key, value in cell.items():
+        below = table.get(key, _usual(key))
+        below = {"name": below} if isinstance(below, str) else below
+        mixed = isinstance(value, dict) and isinstance(below, dict)
+        both[key] = _laid_over(below, value) if mixed else value
     return {**table, **both}
 
 
