@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from types import TracebackType
+from contextlib import ExitStack
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from fedadp.drive import Watch
 from fedadp.experiment import Experiment
 from fedadp.paper.parts import Planned
-from fedadp.report.progress import Logged
+from fedadp.report.progress import logged
 from fedadp.runs import Record
 
 log = logging.getLogger("fedadp")
@@ -31,7 +31,7 @@ class Overview:
         self._done = self._new = 0
         self._began = self._said = time.monotonic()
         self._live = console.is_terminal and not quiet
-        self._logged = Logged(console, quiet)
+        self._console, self._quiet, self._shown = console, quiet, ExitStack()
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(20),
@@ -42,18 +42,12 @@ class Overview:
         self._all = self._bars.add_task("[bold]all runs", total=self._most, line="")
 
     def __enter__(self) -> Overview:
-        self._logged.__enter__()
-        self._bars.start()
+        self._shown.enter_context(logged(self._console, self._quiet))
+        self._shown.enter_context(self._bars)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bars.stop()
-        self._logged.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._shown.close()
 
     def begin(self, experiment: Experiment) -> Watch:
         """One more run; what comes back wants to be told of its rounds."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from types import TracebackType
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
 from rich.console import Console
@@ -42,26 +42,17 @@ class _Lines(logging.Handler):
         self._console.print(record.getMessage(), highlight=False, markup=False, soft_wrap=True)
 
 
-class Logged:
-    """While it lasts, what is logged is shown as lines above the bars."""
-
-    def __init__(self, console: Console, quiet: bool) -> None:
-        self._lines, self._quiet, self._before = _Lines(console), quiet, logging.NOTSET
-
-    def __enter__(self) -> Logged:
-        self._before = log.level
-        log.addHandler(self._lines)
-        log.setLevel(logging.WARNING if self._quiet else logging.INFO)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        log.removeHandler(self._lines)
-        log.setLevel(self._before)
+@contextmanager
+def logged(console: Console, quiet: bool) -> Iterator[None]:
+    """Inside, what is logged is shown as lines above the bars."""
+    lines, before = _Lines(console), log.level
+    log.addHandler(lines)
+    log.setLevel(logging.WARNING if quiet else logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(lines)
+        log.setLevel(before)
 
 
 class Shows(Protocol):
@@ -84,21 +75,15 @@ class Watcher:
             console=console,
             disable=not self._live,
         )
-        self._logged = Logged(console, quiet)
+        self._console, self._quiet, self._shown = console, quiet, ExitStack()
 
     def __enter__(self) -> Watcher:
-        self._logged.__enter__()
-        self._bars.start()
+        self._shown.enter_context(logged(self._console, self._quiet))
+        self._shown.enter_context(self._bars)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bars.stop()
-        self._logged.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._shown.close()
 
     def begin(self, experiment: Experiment) -> Callable[[Record], None]:
         """One more run; what comes back wants to be told of its rounds."""
