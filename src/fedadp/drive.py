@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from fedadp.core import Cohort, Instructions
 from fedadp.evaluation import Evaluator
 from fedadp.experiment import Experiment
-from fedadp.federation import gather
+from fedadp.federation import Federation, gather
 from fedadp.flat import Flat
 from fedadp.folder import Folder
 from fedadp.loop import Engine, Round, federate
@@ -28,8 +29,11 @@ class Timed:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.nodes = engine.nodes
         self.seconds = 0.0
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return self._engine.nodes
 
     def train(
         self, params: Tensor, buffers: Tensor, told: Instructions, nodes: Sequence[int]
@@ -81,8 +85,9 @@ def _rounds(experiment: Experiment, home: Folder, watch: Watch) -> list[Record]:
     )
     runtime = experiment.engine.resolve(experiment.model)
     log.info("%s: on engine %r, %d parameters", experiment.label, runtime.name, flat.size)
-    engine = Timed(runtime.open(module, federation.nodes))
     done = saved = kept or Round(0, flat.read(), flat.read_buffers(), strategy.init())
+    stack = ExitStack()
+    engine = Timed(stack.enter_context(_opened(experiment, module, federation)))
     last_save, begin = time.monotonic(), time.perf_counter()
     try:
         for now in federate(engine, strategy, done, experiment.training, seed=seed):
@@ -104,7 +109,20 @@ def _rounds(experiment: Experiment, home: Folder, watch: Watch) -> list[Record]:
     finally:  # an interrupt or an error loses no round that was finished
         if done is not saved:
             home.keep(done)
+        stack.close()
     return records
+
+
+@contextmanager
+def _opened(experiment: Experiment, module: nn.Module, federation: Federation) -> Iterator[Engine]:
+    """The engine, until it is not needed any more."""
+    if experiment.engine.name == "flower":
+        from fedadp.flower.simulation import simulate
+
+        with closing(simulate(experiment, module, federation)) as engine:
+            yield engine
+    else:
+        yield experiment.engine.open(module, federation.nodes)
 
 
 def _ending(record: Record) -> str:

@@ -6,6 +6,8 @@ FedadpError
 ├── ModelError         a model that cannot be made, or cannot be trained
 ├── UpdateError        updates that no average may be taken of; `.nodes` says whose
 ├── TrainingError      a node, or all of them, failed; says which node, round and step
+│   ├── AbandonedError   too few nodes replied in time: this round does not count
+│   └── QuorumError      so many rounds in a row were abandoned that the run ends
 ├── RunError           a run folder that cannot be used
 └── MissingExtraError  an optional dependency that is not installed
 
@@ -14,12 +16,14 @@ Each message is one sentence: where, what, and the way out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 
 class FedadpError(Exception):
     """The root of the tree: `except FedadpError` catches whatever fedadp raises on purpose."""
+
+    exit_code = 2  # of a command that it ends
 
 
 class SettingError(FedadpError):
@@ -53,6 +57,20 @@ class UpdateError(FedadpError):
 
 class TrainingError(FedadpError):
     """A node, or all of them, failed."""
+
+
+class AbandonedError(TrainingError):
+    """Too few nodes replied in time: this round does not count."""
+
+    def __init__(self, message: str, refused: Mapping[int, str] | None = None) -> None:
+        super().__init__(message)
+        self.refused = dict(refused or {})
+
+
+class QuorumError(TrainingError):
+    """So many rounds in a row were abandoned that the run ends."""
+
+    exit_code = 3
 
 
 class RunError(FedadpError):

@@ -37,7 +37,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             if shown.traceback:
                 raise
             _complain(str(error))
-            raise typer.Exit(2) from None
+            raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
             _complain(
                 "stopped; finished rounds are kept, and without --restart the command goes on there"

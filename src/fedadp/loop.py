@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import torch
@@ -11,14 +11,20 @@ from torch import Tensor
 
 from fedadp.cohort import exact_sum
 from fedadp.core import Cohort, Instructions, Strategy
-from fedadp.errors import TrainingError
+from fedadp.errors import AbandonedError, TrainingError
 from fedadp.training import Training
 
 
 class Engine(Protocol):
-    """A runtime: it has nodes, and can let some of them train."""
+    """A runtime: it has nodes, and can let some of them train.
 
-    nodes: tuple[int, ...]
+    One that holds more than memory has a `close`, too.
+    """
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Who can be asked now."""
+        ...
 
     def train(
         self, params: Tensor, buffers: Tensor, told: Instructions, nodes: Sequence[int]
@@ -69,7 +75,13 @@ def federate(
         number = now.number + 1
         told = strategy.instruct(training.at(number, seed))
         asked = training.sample(engine.nodes, number, seed)
-        cohort = engine.train(now.params, now.buffers, told, asked)
+        try:
+            cohort = engine.train(now.params, now.buffers, told, asked)
+        except AbandonedError as error:  # it cost a round, and changed nothing else
+            said = {"abandoned": str(error), "refused": error.refused}
+            now = replace(now, number=number, nodes=(), notes=said)
+            yield now
+            continue
         if cohort.round != number:
             raise TrainingError(
                 f"round {number}: the engine brought updates that began in round {cohort.round}; "

@@ -13,8 +13,13 @@ from fedadp.errors import SettingError, nearest, require
 from fedadp.flat import Flat
 from fedadp.loop import Engine
 from fedadp.models import SMALL, Model
+from fedadp.quorum import Quorum
 
 STAY = "'cpu', for copies of this model cannot be trained together"
+
+
+class Flower:
+    """Flower's simulation runtime, on Ray: the same bits, in processes (extra `flower`)."""
 
 
 class Auto:
@@ -26,6 +31,7 @@ ENGINES: dict[str, type[object]] = {
     "threads": Threads,
     "batched": Batched,
     "sequential": Sequential,
+    "flower": Flower,
 }
 
 
@@ -36,6 +42,7 @@ class Runtime:
     name: str = "auto"
     workers: int | None = None  # None: all cores
     device: str = "cpu"  # or "cuda", for what trains in batches
+    quorum: Quorum | None = None  # for 'flower': when a round counts
 
     def __post_init__(self) -> None:
         if self.name not in ENGINES:
@@ -44,6 +51,8 @@ class Runtime:
         require(workers is None or workers >= 1, "workers", workers, "a whole number above 0")
         if workers is not None and self.name == "sequential":
             raise SettingError("workers", "'sequential' has none; leave it out, or use 'threads'")
+        if self.quorum is not None and self.name != "flower":
+            raise SettingError("quorum", "only 'flower' has one; leave it out")
         if self.device != "cpu":
             known = self.name in ("auto", "batched")
             require(known, "device", self.device, "'cpu', for only 'batched' knows another")

@@ -1,0 +1,17 @@
+"""FedAdp, and every other strategy of fedadp, for Flower apps: `from fedadp.flower import FedAdp`.
+
+One machine needs none of this; past one machine fedadp runs on Flower.
+"""
+
+from fedadp.errors import MissingExtraError
+
+try:
+    import flwr as _flwr  # noqa: F401
+except ImportError as error:
+    raise MissingExtraError(
+        "fedadp.flower: Flower is not installed; pip install 'fedadp[flower]'"
+    ) from error
+
+from fedadp.flower.strategy import FedAdp, Lifted, lift
+
+__all__ = ["FedAdp", "Lifted", "lift"]

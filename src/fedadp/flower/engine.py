@@ -1,0 +1,87 @@
+"""An engine whose nodes are reached through a Flower grid."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from flwr.app import Message, MessageType, RecordDict
+from flwr.serverapp import Grid
+from torch import Tensor
+
+from fedadp.core import Cohort, Instructions
+from fedadp.errors import AbandonedError, QuorumError, TrainingError
+from fedadp.flower.exchange import exchange
+from fedadp.flower.node import pack
+from fedadp.flower.replies import Replies
+from fedadp.flower.roster import Roster
+from fedadp.flower.schema import Schema
+from fedadp.quorum import Quorum
+
+log = logging.getLogger("fedadp")
+
+
+class OverGrid:
+    """Nodes behind a Flower grid: each is told what to do, and replies with its update.
+
+    `strict` is for one machine: a node that fails ends the run, as under any other engine. Past
+    one machine a node that fails is left out, and a round counts if it has a quorum.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        roster: Roster,
+        schema: Schema,
+        quorum: Quorum,
+        *,
+        strict: bool = False,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._grid, self._roster, self._schema, self._quorum = grid, roster, schema, quorum
+        self._strict, self.close = strict, close
+        self._abandoned = 0
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return self._roster.online()
+
+    def train(
+        self, params: Tensor, buffers: Tensor, told: Instructions, nodes: Sequence[int]
+    ) -> Cohort:
+        others = self._quorum.stand_ins(nodes, self.nodes, told.seed, told.round)
+        replies = Replies(
+            self._schema, len(nodes), most_examples=self._quorum.most_examples,
+            name=self._roster.label,
+        )  # fmt: skip
+        arrays = self._schema.record(params, buffers)
+        content = RecordDict({"arrays": arrays, "config": pack(told)})
+        asked = [self._roster.members[node] for node in [*nodes, *others]]
+        limit = self._quorum.timeout
+        messages = [
+            Message(content, node.flower, MessageType.TRAIN, ttl=limit, group_id=str(told.round))
+            for node in asked
+        ]
+        numbers = {node.flower: node.number for node in asked}
+        exchange(self._grid, messages, limit, lambda node, m: replies.take(numbers[node], m))
+        self._check(replies, told, len(nodes))
+        return replies.cohort(told.round)
+
+    def _check(self, replies: Replies, told: Instructions, wanted: int) -> None:
+        """Whether the round counts."""
+        if self._strict and replies.failed:
+            node, why = min(replies.failed.items())
+            raise TrainingError(f"round {told.round}: {self._roster.label(node)} failed ({why})")
+        good, needed = len(replies.good), self._quorum.needed(wanted)
+        if good >= needed:
+            self._abandoned = 0
+            return
+        self._abandoned += 1
+        reasons = [f"{self._roster.label(n)}: {why}" for n, why in sorted(replies.refused.items())]
+        why = reasons[0] if reasons else f"no others came within {self._quorum.timeout:g} s"
+        said = f"round {told.round}: {good} of the {needed} replies needed can be used ({why})"
+        log.warning("%s; model and angles stay as they are", said)
+        if self._strict or self._abandoned >= self._quorum.max_abandoned:
+            many = f"the {self._abandoned}th round in a row; " if self._abandoned > 1 else ""
+            raise QuorumError(f"{said}; {many}mend the nodes, or ask for less with min_replies")
+        raise AbandonedError(said, replies.refused)

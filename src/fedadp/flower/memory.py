@@ -1,0 +1,64 @@
+"""What a lifted strategy remembers from round to round, and keeps in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from pathlib import Path
+from typing import Any
+
+import torch
+from flwr.app import ArrayRecord
+
+from fedadp.checkpoint import load_round, save_round
+from fedadp.core import Cohort, Strategy
+from fedadp.flower.schema import Schema
+from fedadp.loop import Round
+
+log = logging.getLogger("fedadp")
+
+
+class Memory:
+    """The model as it stands, and the strategy's state."""
+
+    def __init__(self, strategy: Strategy[Any], checkpoint: str | Path | None) -> None:
+        self._strategy = strategy
+        self._path = None if checkpoint is None else Path(checkpoint)
+        self._arrays = ArrayRecord()
+        self.schema = Schema(())
+        self.now = Round(0, torch.zeros(0), state=strategy.init())
+
+    def begin(self, arrays: ArrayRecord) -> ArrayRecord:
+        """The arrays to start from: those given, or those of the checkpoint."""
+        self.now = Round(0, torch.zeros(0), state=self._strategy.init())
+        self.hold(0, arrays)
+        if self._path is None or not self._path.exists():
+            return arrays
+        self.now = load_round(self._path, self._strategy.init(), self._digest)
+        self._arrays = self.schema.record(self.now.params, self.now.buffers)
+        log.info("goes on after round %d, from %s", self.now.number, self._path)
+        return self._arrays
+
+    def hold(self, number: int, arrays: ArrayRecord) -> None:
+        """These arrays are the model now, whoever made them."""
+        if arrays is not self._arrays:
+            self.schema, self._arrays = Schema.of_arrays(arrays), arrays
+            self.now = Round(number, *self.schema.flatten(arrays), self.now.state)
+
+    def advance(self, number: int, cohort: Cohort) -> ArrayRecord:
+        """One step of the model, written to the file before anybody hears of it."""
+        delta, state, notes = self._strategy.step(self.now.state, cohort)
+        geometry = cohort.geometry()
+        notes = {**notes, "norm": geometry.norms, "angle": geometry.angles}
+        params, statistics = self.now.params + delta, cohort.mean_buffers()
+        self.now = Round(number, params, statistics, state, cohort.nodes, notes)
+        self._arrays = self.schema.record(params, statistics)
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            save_round(self._path, self.now, self._digest)
+        return self._arrays
+
+    @property
+    def _digest(self) -> str:
+        words = f"{self._strategy!r} {self.schema.fingerprint}"
+        return hashlib.sha256(words.encode()).hexdigest()

@@ -1,0 +1,104 @@
+"""Who the nodes are: each says so once, and is checked, before it may take part."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.serverapp import Grid
+
+from fedadp.errors import DataError
+from fedadp.flower.exchange import exchange
+from fedadp.flower.node import HELLO
+from fedadp.flower.replies import printable
+
+log = logging.getLogger("fedadp")
+MOST_NODES = 2**31
+SECONDS_FOR_HELLO = 300.0
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a node's model and examples must look like."""
+
+    model: str  # its schema's fingerprint
+    shape: tuple[int, ...]  # of one input
+    classes: int
+
+
+@dataclass(frozen=True)
+class Member:
+    """A node that may take part."""
+
+    number: int
+    name: str
+    flower: int  # Flower's id, which in a deployment belongs to the node's key
+    examples: int
+
+
+class Roster:
+    """The nodes by number; those that came since are greeted when it is looked at."""
+
+    def __init__(self, grid: Grid, expected: Expected, *, strict: bool, seconds: float) -> None:
+        self._grid, self._expected, self._strict = grid, expected, strict
+        self._seconds = min(seconds, SECONDS_FOR_HELLO)
+        self.members: dict[int, Member] = {}
+        self._refused: dict[int, str] = {}  # by Flower's id
+
+    def online(self) -> tuple[int, ...]:
+        """The numbers of the members that Flower can reach now."""
+        there = set(self._grid.get_node_ids())
+        known = {member.flower for member in self.members.values()} | self._refused.keys()
+        if new := sorted(there - known):
+            hello = RecordDict({"hello": ConfigRecord()})
+            asked = [Message(hello, node, HELLO, ttl=self._seconds) for node in new]
+            exchange(self._grid, asked, self._seconds, self._meet)
+        return tuple(sorted(m.number for m in self.members.values() if m.flower in there))
+
+    def number(self, flower: int) -> int:
+        return next(m.number for m in self.members.values() if m.flower == flower)
+
+    def label(self, number: int) -> str:
+        member = self.members[number]
+        return f"node {number}" + (f" ({member.name})" if member.name else "")
+
+    def _meet(self, flower: int, message: Message) -> bool:
+        try:
+            if message.has_error():
+                raise DataError(printable(message.error.reason or f"code {message.error.code}"))
+            self._admit(_read(flower, message.content))
+        except DataError as error:
+            if self._strict:
+                raise
+            self._refused[flower] = str(error)
+            log.warning("Flower's node %d may not take part: %s", flower, error)
+        return False
+
+    def _admit(self, met: tuple[Member, Expected]) -> None:
+        member, has = met
+        wanted = self._expected
+        if has.model != wanted.model:
+            raise DataError("its model has other arrays than ours; give it the same app")
+        if has.shape != wanted.shape:
+            raise DataError(f"its inputs have shape {has.shape}, not {wanted.shape}")
+        if has.classes > wanted.classes:
+            raise DataError(f"its labels go up to {has.classes - 1}, ours to {wanted.classes - 1}")
+        if (holder := self.members.get(member.number)) and holder.flower != member.flower:
+            raise DataError(f"it calls itself number {member.number}, as another node does already")
+        self.members[member.number] = member
+        log.info("%s is here with %d examples", self.label(member.number), member.examples)
+
+
+def _read(flower: int, content: RecordDict) -> tuple[Member, Expected]:
+    """What a node says of itself; anything may stand there."""
+    said = next(iter(content.config_records.values()), ConfigRecord())
+    number, name, examples = (said.get(key) for key in ("number", "name", "examples"))
+    shape, highest, model = (said.get(key) for key in ("shape", "highest-label", "model"))
+    for value, most in ((number, MOST_NODES), (examples, 10**15), (highest, MOST_NODES)):
+        if not isinstance(value, int) or not 0 <= value <= most:
+            raise DataError("what it says of itself cannot be read; give it the same app")
+    sides = shape if isinstance(shape, list) else []
+    member = Member(int(str(number)), printable(str(name or ""))[:80], flower, int(str(examples)))
+    shape_ = tuple(int(side) for side in sides if isinstance(side, int))
+    return member, Expected(str(model), shape_, int(str(highest)) + 1)

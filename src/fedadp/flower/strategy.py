@@ -1,0 +1,255 @@
+"""A strategy of fedadp as one of Flower's."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord, RecordDict
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import FedAvg as Stock
+from flwr.serverapp.strategy import Result
+from flwr.serverapp.strategy import Strategy as FlowerStrategy
+
+from fedadp.core import Instructions, Strategy
+from fedadp.errors import QuorumError, require
+from fedadp.flower.exchange import await_nodes, exchange
+from fedadp.flower.identity import flower_id, house_id
+from fedadp.flower.memory import Memory
+from fedadp.flower.replies import Replies
+from fedadp.flower.scores import average_scores
+from fedadp.loop import Round
+from fedadp.quorum import Quorum
+from fedadp.randomness import generator
+from fedadp.strategies import FedAdp as Published
+from fedadp.strategies.angles import Smoothing
+
+log = logging.getLogger("fedadp")
+Average = Callable[[list[RecordDict], str], MetricRecord]
+
+
+class Lifted(FlowerStrategy):
+    """Any strategy of fedadp, where Flower expects one of its own.
+
+    Takes what Flower's `FedAvg` takes, and: a `Quorum`, a `checkpoint` to go on from, and a `seed`
+    for the sampling of nodes.
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy[Any],
+        fraction_train: float = 1.0,
+        fraction_evaluate: float = 1.0,
+        min_train_nodes: int = 2,
+        min_evaluate_nodes: int = 2,
+        min_available_nodes: int = 2,
+        weighted_by_key: str = "num-examples",
+        arrayrecord_key: str = "arrays",
+        configrecord_key: str = "config",
+        train_metrics_aggr_fn: Average | None = None,
+        evaluate_metrics_aggr_fn: Average | None = None,
+        *,
+        quorum: Quorum | None = None,
+        checkpoint: str | Path | None = None,
+        seed: int = 0,
+    ) -> None:
+        require(0 <= fraction_train <= 1, "fraction_train", fraction_train, "a number from 0 to 1")
+        self.strategy, self.quorum, self.seed = strategy, quorum or Quorum(), seed
+        self.fraction_train, self.min_train_nodes = fraction_train, min_train_nodes
+        self.min_available_nodes, self.weighted_by_key = min_available_nodes, weighted_by_key
+        self.arrayrecord_key, self.configrecord_key = arrayrecord_key, configrecord_key
+        self._average = train_metrics_aggr_fn or average_scores
+        # evaluation is Flower's own: only training has angles
+        self.stock = Stock(
+            fraction_train, fraction_evaluate, min_train_nodes, min_evaluate_nodes,
+            min_available_nodes, weighted_by_key, arrayrecord_key, configrecord_key,
+            train_metrics_aggr_fn, evaluate_metrics_aggr_fn or average_scores,
+        )  # fmt: skip
+        self._memory = Memory(strategy, checkpoint)
+        self._timeout = self.quorum.timeout
+        self._replies: Replies | None = None
+        self._asked: frozenset[int] = frozenset()
+        self._wanted = self._abandoned = 0
+
+    def summary(self) -> None:
+        log.info("%r, %r", self.strategy, self.quorum)
+        self.stock.summary()
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Sample nodes, and tell them what to do."""
+        if self.fraction_train == 0:
+            return []
+        fewest = max(self.min_available_nodes, self.min_train_nodes)
+        nodes = [house_id(node) for node in await_nodes(grid, fewest, self._timeout)]
+        wanted = max(int(len(nodes) * self.fraction_train), self.min_train_nodes)
+        order = torch.randperm(len(nodes), generator=generator(self.seed, "sampling", server_round))
+        chosen = [nodes[place] for place in order.tolist()[:wanted]]
+        others = self.quorum.stand_ins(chosen, nodes, self.seed, server_round)
+        self._memory.hold(server_round - 1, arrays)
+        self._wanted, self._asked = wanted, frozenset([*chosen, *others])
+        self._replies = Replies(
+            self._memory.schema,
+            wanted,
+            base=self._memory.now.params,
+            count_key=self.weighted_by_key,
+            most_examples=self.quorum.most_examples,
+            name=lambda node: f"node {flower_id(node)}",
+        )
+        told = self.strategy.instruct(Instructions(round=server_round))
+        if told.proximal:  # the name that Flower's own FedProx gives it
+            config["proximal-mu"] = told.proximal
+        config["server-round"] = server_round
+        content = RecordDict({self.arrayrecord_key: arrays, self.configrecord_key: config})
+        return [
+            Message(
+                content, flower_id(node), MessageType.TRAIN,
+                ttl=self._timeout, group_id=str(server_round),
+            )
+            for node in [*chosen, *others]
+        ]  # fmt: skip
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """One step from the replies that pass; (None, None) where there are too few."""
+        if self._replies is None:
+            return None, None
+        senders = {house_id(m.metadata.src_node_id): m for m in replies if m.has_content()}
+        for node, message in senders.items():
+            if node in self._asked and node not in self._replies.seen:
+                self._replies.take(node, message)
+        good = senders.keys() & self._replies.good.keys()
+        needed = self.quorum.needed(self._wanted)
+        if len(good) < needed:
+            self._abandon(server_round, len(good), needed)
+            return None, None
+        self._abandoned = 0
+        arrays = self._memory.advance(server_round, self._replies.cohort(server_round, good))
+        now = self._memory.now
+        contents = [self._replies.good[node].content for node in now.nodes]
+        scores = self._average(contents, self.weighted_by_key)
+        return arrays, MetricRecord({**scores, **per_node(now)})
+
+    def _abandon(self, number: int, good: int, needed: int) -> None:
+        self._abandoned += 1
+        log.warning(
+            "round %d: abandoned, for %d of the %d replies needed can be used; "
+            "model and angles stay as they are", number, good, needed,
+        )  # fmt: skip
+        if self._abandoned >= self.quorum.max_abandoned:
+            raise QuorumError(
+                f"round {number}: {self._abandoned} rounds in a row had too few usable replies; "
+                "see the warnings above for why, or ask for less with min_replies"
+            )
+
+    def configure_evaluate(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        return self.stock.configure_evaluate(server_round, arrays, config, grid)
+
+    def aggregate_evaluate(
+        self,
+        server_round: int,  # noqa: ARG002  as Flower has it
+        replies: Iterable[Message],
+    ) -> MetricRecord | None:
+        contents = [reply.content for reply in replies if reply.has_content()]
+        return self.stock.evaluate_metrics_aggr_fn(contents, self.weighted_by_key) or None
+
+    def start(
+        self,
+        grid: Grid,
+        initial_arrays: ArrayRecord,
+        num_rounds: int = 3,
+        timeout: float = 3600,
+        train_config: ConfigRecord | None = None,
+        evaluate_config: ConfigRecord | None = None,
+        evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
+    ) -> Result:
+        """The whole of the training; it goes on from the checkpoint, if there is one."""
+        self._timeout = min(timeout, self.quorum.timeout)
+        self.summary()
+        arrays = self._memory.begin(initial_arrays)
+        first, result = self._memory.now.number + 1, Result()
+        result.arrays = arrays
+        if evaluate_fn and (scores := evaluate_fn(first - 1, arrays)) is not None:
+            result.evaluate_metrics_serverapp[first - 1] = scores
+        for number in range(first, num_rounds + 1):
+            config = train_config if train_config is not None else ConfigRecord()
+            replies = self._exchange(grid, self.configure_train(number, arrays, config, grid), True)
+            stepped, metrics = self.aggregate_train(number, replies)
+            if stepped is not None:
+                result.arrays = arrays = stepped
+            if metrics is not None:
+                result.train_metrics_clientapp[number] = metrics
+            config = evaluate_config if evaluate_config is not None else ConfigRecord()
+            asked = self.configure_evaluate(number, arrays, config, grid)
+            found = self.aggregate_evaluate(number, self._exchange(grid, asked, False))
+            if found is not None:
+                result.evaluate_metrics_clientapp[number] = found
+            if evaluate_fn and (scores := evaluate_fn(number, arrays)) is not None:
+                result.evaluate_metrics_serverapp[number] = scores
+            log.info("round %d of %d: %s", number, num_rounds, "done" if stepped else "abandoned")
+        return result
+
+    def _exchange(self, grid: Grid, messages: Iterable[Message], training: bool) -> list[Message]:
+        came: list[Message] = []
+
+        def take(node: int, message: Message) -> bool:
+            if not training or self._replies is None:
+                came.append(message)
+                return False
+            came.append(message)
+            return self._replies.take(house_id(node), message)
+
+        exchange(grid, messages, self._timeout, take)
+        return came
+
+
+def per_node(now: Round) -> dict[str, list[int] | list[float]]:
+    """What was found of each node, in the order of `node`."""
+    lists = {
+        name: [float(value) for value in now.notes[name].tolist()]
+        for name in ("weight", "angle", "smoothed_angle", "norm")
+        if name in now.notes
+    }
+    return {"node": [flower_id(node) for node in now.nodes], **lists}
+
+
+class FedAdp(Lifted):
+    """FedAdp in place of Flower's FedAvg: the same arguments, and four of its own.
+
+    >>> strategy = FedAdp(fraction_train=0.5, min_train_nodes=3, alpha=5.0)
+    >>> strategy.strategy.alpha
+    5.0
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        alpha: float = 5.0,
+        smoothing: Smoothing = "participations",
+        robust: bool = False,
+        checkpoint: str | Path | None = None,
+        **options: Any,
+    ) -> None:
+        strategy: Strategy[Any] = Published(alpha=alpha, smoothing=smoothing)
+        if robust:
+            from fedadp.strategies.robust import Robust
+
+            strategy = Robust(strategy)
+        super().__init__(strategy, *args, checkpoint=checkpoint, **options)
+
+
+def lift(strategy: Strategy[Any], **options: Any) -> Lifted:
+    """A strategy of fedadp as one of Flower's; options as for Flower's FedAvg.
+
+    >>> from fedadp import FedAvg, Momentum
+    >>> lift(Momentum(FedAvg()), min_train_nodes=3).strategy
+    Momentum(inner=FedAvg(), beta=0.9)
+    """
+    return Lifted(strategy, **options)
