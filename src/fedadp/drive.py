@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from torch import Tensor, nn
 
@@ -44,14 +45,24 @@ class Timed:
         return cohort
 
 
+class Stage(NamedTuple):
+    """Where an experiment is carried out: who holds what, and an engine for its nodes."""
+
+    federation: Federation
+    opened: Callable[[nn.Module], AbstractContextManager[Engine]]
+
+
 def run(
     experiment: Experiment,
     folder: str | Path | None = None,
     *,
     restart: bool = False,
     watch: Watch | None = None,
+    stage: Stage | None = None,
 ) -> Run:
     """Run an experiment, or go on where its folder left off; `watch` sees every new round.
+
+    On this machine, unless a stage says where else.
 
     >>> import tempfile
     >>> from fedadp import Experiment, Model, data, run
@@ -63,10 +74,12 @@ def run(
     """
     home = Folder(Path(folder or Path("runs") / experiment.slug), experiment)
     with home.held(restart):
-        return home.run(_rounds(experiment, home, watch or (lambda _: None)))
+        return home.run(_rounds(experiment, home, watch or (lambda _: None), stage))
 
 
-def _rounds(experiment: Experiment, home: Folder, watch: Watch) -> list[Record]:
+def _rounds(
+    experiment: Experiment, home: Folder, watch: Watch, stage: Stage | None
+) -> list[Record]:
     strategy, seed = experiment.strategy, experiment.seed
     kept, records = home.resume(strategy.init())
     ended = any(map(experiment.ends_with, records))
@@ -75,7 +88,7 @@ def _rounds(experiment: Experiment, home: Folder, watch: Watch) -> list[Record]:
         log.info("%s: %s, after round %d in %s", experiment.label, state, len(records), home.path)
     if ended:
         return records
-    federation = gather(experiment.data, experiment.partition, seed)
+    federation, opened = stage or _here(experiment)
     home.describe(federation, goes_on=kept is not None)
     module = experiment.model.build(federation.shape, federation.classes, seed)
     flat = Flat(module)
@@ -87,7 +100,7 @@ def _rounds(experiment: Experiment, home: Folder, watch: Watch) -> list[Record]:
     log.info("%s: on engine %r, %d parameters", experiment.label, runtime.name, flat.size)
     done = saved = kept or Round(0, flat.read(), flat.read_buffers(), strategy.init())
     stack = ExitStack()
-    engine = Timed(stack.enter_context(_opened(experiment, module, federation)))
+    engine = Timed(stack.enter_context(opened(module)))
     last_save, begin = time.monotonic(), time.perf_counter()
     try:
         for now in federate(engine, strategy, done, experiment.training, seed=seed):
@@ -113,16 +126,21 @@ def _rounds(experiment: Experiment, home: Folder, watch: Watch) -> list[Record]:
     return records
 
 
-@contextmanager
-def _opened(experiment: Experiment, module: nn.Module, federation: Federation) -> Iterator[Engine]:
-    """The engine, until it is not needed any more."""
-    if experiment.engine.name == "flower":
-        from fedadp.flower.simulation import simulate
+def _here(experiment: Experiment) -> Stage:
+    """Everything on this machine, dealt out as the experiment says."""
+    federation = gather(experiment.data, experiment.partition, experiment.seed)
 
-        with closing(simulate(experiment, module, federation)) as engine:
-            yield engine
-    else:
-        yield experiment.engine.open(module, federation.nodes)
+    @contextmanager
+    def opened(module: nn.Module) -> Iterator[Engine]:
+        if experiment.engine.name == "flower":
+            from fedadp.flower.simulation import simulate
+
+            with closing(simulate(experiment, module, federation)) as engine:
+                yield engine
+        else:
+            yield experiment.engine.open(module, federation.nodes)
+
+    return Stage(federation, opened)
 
 
 def _ending(record: Record) -> str:

@@ -12,6 +12,7 @@ except ImportError as error:
         "fedadp.flower: Flower is not installed; pip install 'fedadp[flower]'"
     ) from error
 
+from fedadp.flower.apps import node_app, serve, server_app
 from fedadp.flower.strategy import FedAdp, Lifted, lift
 
-__all__ = ["FedAdp", "Lifted", "lift"]
+__all__ = ["FedAdp", "Lifted", "lift", "node_app", "serve", "server_app"]

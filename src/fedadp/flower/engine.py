@@ -55,7 +55,8 @@ class OverGrid:
             name=self._roster.label,
         )  # fmt: skip
         arrays = self._schema.record(params, buffers)
-        content = RecordDict({"arrays": arrays, "config": pack(told)})
+        config = pack(told, self._roster.expected.classes)
+        content = RecordDict({"arrays": arrays, "config": config})
         asked = [self._roster.members[node] for node in [*nodes, *others]]
         limit = self._quorum.timeout
         messages = [

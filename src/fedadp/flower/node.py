@@ -27,7 +27,7 @@ class Seat:
     name: str
     shop: Workshop
 
-    def introduce(self, _: RecordDict) -> RecordDict:
+    def introduce(self) -> RecordDict:
         """Who it is, and what its model and examples look like."""
         examples, tool = self.shop.data[self.number], self.shop.tool()
         said = ConfigRecord(
@@ -55,9 +55,11 @@ class Seat:
         return RecordDict({"arrays": schema.record(row, reply.buffers), "metrics": metrics})
 
 
-def pack(told: Instructions) -> ConfigRecord:
-    """Instructions, as a message carries them."""
-    return ConfigRecord({k: v for k, v in asdict(told).items() if v is not None})
+def pack(told: Instructions, classes: int) -> ConfigRecord:
+    """Instructions, as a message carries them, and how many classes there are."""
+    return ConfigRecord(
+        {"classes": classes, **{k: v for k, v in asdict(told).items() if v is not None}}
+    )
 
 
 def unpack(config: ConfigRecord) -> Instructions:
@@ -66,16 +68,20 @@ def unpack(config: ConfigRecord) -> Instructions:
     return Instructions(**{**dict.fromkeys(OPTIONAL), **told})  # type: ignore[arg-type]
 
 
-def client_app(seat: Callable[[Context], Seat]) -> ClientApp:
-    """Flower's ClientApp around a seat, which is opened when a message comes."""
+def client_app(seat: Callable[[Context, int], Seat]) -> ClientApp:
+    """Flower's ClientApp around a seat, opened for as many classes as a message says."""
     app = ClientApp()
+
+    def open_seat(message: Message, context: Context) -> Seat:
+        return seat(context, int(str(message.content.config_records["config"]["classes"])))
 
     @app.train()
     def train(message: Message, context: Context) -> Message:
-        return Message(seat(context).train(message.content), reply_to=message)
+        reply = open_seat(message, context).train(message.content)
+        return Message(reply, reply_to=message)
 
     @app.query("hello")
     def hello(message: Message, context: Context) -> Message:
-        return Message(seat(context).introduce(message.content), reply_to=message)
+        return Message(open_seat(message, context).introduce(), reply_to=message)
 
     return app

@@ -41,7 +41,7 @@ class Roster:
     """The nodes by number; those that came since are greeted when it is looked at."""
 
     def __init__(self, grid: Grid, expected: Expected, *, strict: bool, seconds: float) -> None:
-        self._grid, self._expected, self._strict = grid, expected, strict
+        self._grid, self.expected, self._strict = grid, expected, strict
         self._seconds = min(seconds, SECONDS_FOR_HELLO)
         self.members: dict[int, Member] = {}
         self._refused: dict[int, str] = {}  # by Flower's id
@@ -51,7 +51,7 @@ class Roster:
         there = set(self._grid.get_node_ids())
         known = {member.flower for member in self.members.values()} | self._refused.keys()
         if new := sorted(there - known):
-            hello = RecordDict({"hello": ConfigRecord()})
+            hello = RecordDict({"config": ConfigRecord({"classes": self.expected.classes})})
             asked = [Message(hello, node, HELLO, ttl=self._seconds) for node in new]
             exchange(self._grid, asked, self._seconds, self._meet)
         return tuple(sorted(m.number for m in self.members.values() if m.flower in there))
@@ -77,7 +77,7 @@ class Roster:
 
     def _admit(self, met: tuple[Member, Expected]) -> None:
         member, has = met
-        wanted = self._expected
+        wanted = self.expected
         if has.model != wanted.model:
             raise DataError("its model has other arrays than ours; give it the same app")
         if has.shape != wanted.shape:

@@ -14,14 +14,14 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 from torch import nn
 
-from fedadp.engines.inprocess import Workshop
 from fedadp.errors import RunError
-from fedadp.federation import Federation, gather
+from fedadp.federation import Federation
 from fedadp.flower.engine import OverGrid
 from fedadp.flower.exchange import await_nodes
-from fedadp.flower.node import Seat, client_app
+from fedadp.flower.node import client_app
 from fedadp.flower.roster import Expected, Roster
 from fedadp.flower.schema import Schema
+from fedadp.flower.seats import virtual_seat
 from fedadp.parallel import cores
 from fedadp.quorum import Quorum
 
@@ -42,7 +42,7 @@ QUIET = {
 def simulate(experiment: Experiment, module: nn.Module, federation: Federation) -> OverGrid:
     """An engine that trains an experiment's nodes in Flower's simulation, on Ray."""
     runtime, nodes = experiment.engine, len(federation.nodes)
-    seat = partial(_seat, uuid.uuid4().hex, experiment)
+    seat = partial(virtual_seat, uuid.uuid4().hex, experiment)
     simulation = Simulation(client_app(seat), nodes, runtime.workers or cores())
     schema = Schema.of_module(module)
     expected = Expected(schema.fingerprint, federation.shape, federation.classes)
@@ -100,16 +100,3 @@ class Simulation:
             run_simulation(server, app, nodes, backend_config=backend)
         except BaseException as error:  # noqa: BLE001  told where the grid is waited for
             self._first.put(error)
-
-
-_shops: dict[str, Workshop] = {}
-
-
-def _seat(run: str, experiment: Experiment, context: Context) -> Seat:
-    """A virtual node's seat; nodes of one process share its workshop."""
-    if run not in _shops:
-        _shops.clear()
-        federation = gather(experiment.data, experiment.partition, experiment.seed)
-        module = experiment.model.build(federation.shape, federation.classes, experiment.seed)
-        _shops[run] = Workshop(module, federation.nodes)
-    return Seat(int(context.node_config["partition-id"]), "", _shops[run])
