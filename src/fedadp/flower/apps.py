@@ -21,7 +21,6 @@ from fedadp.errors import SettingError
 from fedadp.experiment import Experiment, load
 from fedadp.federation import Federation, Held
 from fedadp.flower.engine import OverGrid
-from fedadp.flower.exchange import await_nodes
 from fedadp.flower.node import Seat, client_app
 from fedadp.flower.roster import Expected, Roster
 from fedadp.flower.schema import Schema
@@ -37,7 +36,7 @@ def node_app(file: Path) -> ClientApp:
     """The ClientApp: a node learns from what its site.toml names, else from a part of the data."""
 
     def seat(context: Context, classes: int) -> Seat:
-        experiment = _experiment(file)
+        experiment = _experiment(file, context)
         if "site" in context.node_config:
             return real_seat(experiment, context, classes)
         return virtual_seat(str(file), experiment, context, classes)
@@ -57,7 +56,7 @@ def server_app(file: Path) -> ServerApp:
     def main(grid: Grid, context: Context) -> None:
         _speak()
         config = context.run_config
-        experiment = _experiment(file, *str(config.get("set", "")).split())
+        experiment = _experiment(file, context)
         home = Path(os.environ.get("FEDADP_RUNS", "runs"))
         serve(grid, experiment, Path(str(config.get("out") or home / experiment.slug)))
 
@@ -78,7 +77,7 @@ def serve(grid: Grid, experiment: Experiment, folder: Path) -> Run:
         schema = Schema.of_module(module)
         expected = Expected(schema.fingerprint, federation.shape, federation.classes)
         roster = Roster(grid, expected, strict=False, seconds=quorum.timeout)
-        await_nodes(grid, quorum.min_nodes, quorum.timeout)
+        roster.wait(quorum.min_nodes, quorum.timeout)
         yield OverGrid(grid, roster, schema, quorum)
 
     log.info("run folder: %s", folder.resolve())
@@ -102,8 +101,13 @@ class _Told:
         log.info("round %d of %d: %s", record["round"], self._rounds, said)
 
 
+def _experiment(file: Path, context: Context) -> Experiment:
+    """What is run, with the changes that the run config tells."""
+    return _read(file, *str(context.run_config.get("set", "")).split())
+
+
 @cache
-def _experiment(file: Path, *changes: str) -> Experiment:
+def _read(file: Path, *changes: str) -> Experiment:
     experiment, *others = load(file, changes)
     if others:
         raise SettingError(

@@ -44,27 +44,34 @@ class OverGrid:
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        return self._roster.online()
+        """All that ever came, so that who is sampled does not hang on who is online."""
+        self._roster.greet()
+        return tuple(sorted(self._roster.members))
 
     def train(
         self, params: Tensor, buffers: Tensor, told: Instructions, nodes: Sequence[int]
     ) -> Cohort:
-        others = self._quorum.stand_ins(nodes, self.nodes, told.seed, told.round)
+        there = self._roster.greet()
+        others = self._quorum.stand_ins(nodes, sorted(there), told.seed, told.round)
         replies = Replies(
             self._schema, len(nodes), most_examples=self._quorum.most_examples,
             name=self._roster.label,
         )  # fmt: skip
+        for node in set(nodes) - there:
+            replies.refuse(node, "it is offline")
         arrays = self._schema.record(params, buffers)
         config = pack(told, self._roster.expected.classes)
         content = RecordDict({"arrays": arrays, "config": config})
-        asked = [self._roster.members[node] for node in [*nodes, *others]]
-        limit = self._quorum.timeout
+        limit, members = self._quorum.timeout, self._roster.members
+        asked = {members[node].flower: node for node in [*nodes, *others] if node in there}
         messages = [
-            Message(content, node.flower, MessageType.TRAIN, ttl=limit, group_id=str(told.round))
-            for node in asked
+            Message(content, flower, MessageType.TRAIN, ttl=limit, group_id=str(told.round))
+            for flower in asked
         ]
-        numbers = {node.flower: node.number for node in asked}
-        exchange(self._grid, messages, limit, lambda node, m: replies.take(numbers[node], m))
+        exchange(self._grid, messages, limit, lambda flower, m: replies.take(asked[flower], m))
+        for node in nodes:
+            if node not in replies.seen and len(replies.good) < len(nodes):
+                replies.refuse(node, f"no reply within {limit:g} s")
         self._check(replies, told, len(nodes))
         return replies.cohort(told.round)
 
@@ -79,8 +86,8 @@ class OverGrid:
             return
         self._abandoned += 1
         reasons = [f"{self._roster.label(n)}: {why}" for n, why in sorted(replies.refused.items())]
-        why = reasons[0] if reasons else f"no others came within {self._quorum.timeout:g} s"
-        said = f"round {told.round}: {good} of the {needed} replies needed can be used ({why})"
+        said = f"round {told.round}: {good} of the {needed} replies needed can be used"
+        said += f" ({reasons[0]})" if reasons else ""
         log.warning("%s; model and angles stay as they are", said)
         if self._strict or self._abandoned >= self._quorum.max_abandoned:
             many = f"the {self._abandoned}th round in a row; " if self._abandoned > 1 else ""

@@ -58,12 +58,12 @@ class Replies:
             log.info("%s: replied more than once; the first reply counts", self._name(node))
         elif message.has_error():
             self.failed[node] = printable(message.error.reason or f"code {message.error.code}")
-            self._refuse(node, f"it failed: {self.failed[node]}")
+            self.refuse(node, f"it failed: {self.failed[node]}")
         else:
             try:
                 self._keep(node, message.content)
             except UpdateError as error:
-                self._refuse(node, str(error))
+                self.refuse(node, str(error))
         self.seen.add(node)
         return len(self.good) >= self._wanted
 
@@ -91,9 +91,11 @@ class Replies:
             examples = self._most
         self.good[node] = Reply(node, len(self.good), examples, statistics, content)
 
-    def _refuse(self, node: int, why: str) -> None:
+    def refuse(self, node: int, why: str) -> None:
+        """Leave a node out of this round, and say why."""
+        self.seen.add(node)
         self.refused[node] = why
-        log.warning("%s: its reply is refused; %s", self._name(node), why)
+        log.warning("%s: left out of this round; %s", self._name(node), why)
 
     def cohort(self, number: int, only: Iterable[int] | None = None) -> Cohort:
         """Those whose replies passed, by node; `only` leaves others out."""
@@ -130,6 +132,7 @@ def _metrics(content: RecordDict) -> MetricRecord:
 
 
 def printable(reason: str) -> str:
-    """One line of what a stranger wrote."""
-    line = " ".join(reason.split())
+    """One line of what a stranger wrote: the last, for that is where a traceback says why."""
+    lines = [" ".join(line.split()) for line in reason.splitlines() if line.strip()]
+    line = lines[-1] if lines else ""
     return "".join(c if c.isprintable() else "?" for c in line)[:LONGEST_REASON]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass
 
 from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 
-from fedadp.errors import DataError
-from fedadp.flower.exchange import exchange
+from fedadp.errors import DataError, QuorumError
+from fedadp.flower.exchange import await_nodes, exchange
 from fedadp.flower.node import HELLO
 from fedadp.flower.replies import printable
 
 log = logging.getLogger("fedadp")
 MOST_NODES = 2**31
 SECONDS_FOR_HELLO = 300.0
+PAUSE = 0.2
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Member:
 
 
 class Roster:
-    """The nodes by number; those that came since are greeted when it is looked at."""
+    """The nodes by number: all that ever came and passed, whether they are online or not."""
 
     def __init__(self, grid: Grid, expected: Expected, *, strict: bool, seconds: float) -> None:
         self._grid, self.expected, self._strict = grid, expected, strict
@@ -46,18 +48,28 @@ class Roster:
         self.members: dict[int, Member] = {}
         self._refused: dict[int, str] = {}  # by Flower's id
 
-    def online(self) -> tuple[int, ...]:
-        """The numbers of the members that Flower can reach now."""
+    def greet(self) -> set[int]:
+        """Meet those that are new; the numbers of the members that can be reached now."""
         there = set(self._grid.get_node_ids())
         known = {member.flower for member in self.members.values()} | self._refused.keys()
         if new := sorted(there - known):
             hello = RecordDict({"config": ConfigRecord({"classes": self.expected.classes})})
             asked = [Message(hello, node, HELLO, ttl=self._seconds) for node in new]
             exchange(self._grid, asked, self._seconds, self._meet)
-        return tuple(sorted(m.number for m in self.members.values() if m.flower in there))
+        return {member.number for member in self.members.values() if member.flower in there}
 
-    def number(self, flower: int) -> int:
-        return next(m.number for m in self.members.values() if m.flower == flower)
+    def wait(self, fewest: int, seconds: float) -> None:
+        """Until so many nodes may take part."""
+        end = time.monotonic() + seconds
+        while len(self.greet()) < fewest:
+            if time.monotonic() > end:
+                whys = "; ".join(f"{node}: {why}" for node, why in self._refused.items())
+                raise QuorumError(
+                    f"nodes: {len(self.members)} of {fewest} that may take part came within "
+                    f"{seconds:g} s{f' ({whys})' if whys else ''}; start others, or lower min_nodes"
+                )
+            await_nodes(self._grid, 1, max(0.0, end - time.monotonic()))
+            time.sleep(PAUSE)
 
     def label(self, number: int) -> str:
         member = self.members[number]

@@ -17,7 +17,6 @@ from torch import nn
 from fedadp.errors import RunError
 from fedadp.federation import Federation
 from fedadp.flower.engine import OverGrid
-from fedadp.flower.exchange import await_nodes
 from fedadp.flower.node import client_app
 from fedadp.flower.roster import Expected, Roster
 from fedadp.flower.schema import Schema
@@ -49,7 +48,7 @@ def simulate(experiment: Experiment, module: nn.Module, federation: Federation) 
     quorum = runtime.quorum or Quorum()
     try:
         roster = Roster(simulation.grid, expected, strict=True, seconds=quorum.timeout)
-        await_nodes(simulation.grid, nodes, quorum.timeout)
+        roster.wait(nodes, quorum.timeout)
         return OverGrid(
             simulation.grid, roster, schema, quorum, strict=True, close=simulation.close
         )
