@@ -14,8 +14,23 @@ from torch import Tensor
 
 from fedadp.compiled import COMPILED, compiled
 
-STRIP = 1024  # columns
 WIDE = 2**16  # elements that PyTorch takes at once: its operators cost microseconds to call
+
+
+class Blocks(NamedTuple):
+    """How a slab is walked: blocks of columns, and in each so many rows and columns at a time.
+
+    A core's prefetcher follows a dozen rows at once, as long as it meets each of them again before
+    it forgets them.
+    """
+
+    columns: int
+    rows: int
+    strip: int
+
+
+FEW = Blocks(256, 16, 256)  # up to 16 rows, whichever pass
+MEASURED, SUMMED = Blocks(1024, 2**31, 1024), Blocks(8192, 8, 256)  # a block of more in the cache
 
 
 class Sums(NamedTuple):
@@ -28,21 +43,25 @@ class Sums(NamedTuple):
 
 def sums(slab: Tensor, shares: Tensor, scale: float = 1.0) -> Sums:  # slab (K, c)
     """Squared norms, and inner products with the share-weighted mean, of updates times `scale`."""
-    loop = compiled(_sums_loop, any_order=True)
+    loop = compiled(_loop, any_order=True)
     if loop is None or slab.dtype not in COMPILED:
         return torch_sums(slab, shares, scale)
+    blocks = FEW if len(slab) <= FEW.rows else MEASURED
     squares, dots = np.zeros(len(slab)), np.zeros(len(slab))
-    mean_square = loop(*flat_rows(slab), shares.numpy(), scale, squares, dots)
+    weights = (shares * scale).numpy()
+    mean_square = loop(*flat_rows(slab), weights, *blocks, scale, squares, dots, np.empty(0))
     return Sums(torch.from_numpy(squares), torch.from_numpy(dots), float(mean_square))
 
 
 def weigh(slab: Tensor, weights: Tensor, out: Tensor) -> None:  # slab (K, c), out (c,)
     """The weighted sum of the rows, into `out`."""
-    loop = compiled(_weigh_loop, any_order=True)
+    loop = compiled(_loop, any_order=True)
     if loop is None or slab.dtype not in COMPILED or out.dtype not in COMPILED:
         torch_weigh(slab, weights, out)
     else:
-        loop(*flat_rows(slab), weights.numpy(), out.numpy())
+        blocks = FEW if len(slab) <= FEW.rows else SUMMED
+        nothing = np.empty(0)
+        loop(*flat_rows(slab), weights.numpy(), *blocks, 1.0, nothing, nothing, out.numpy())
 
 
 def torch_sums(slab: Tensor, shares: Tensor, scale: float = 1.0) -> Sums:
@@ -72,40 +91,47 @@ def flat_rows(slab: Tensor) -> tuple[Any, int, int]:
     return flat.numpy(), step, width
 
 
-def _sums_loop(flat, step, width, shares, scale, squares, dots):  # type: ignore[no-untyped-def]
-    mean = np.empty(STRIP)
-    mean_square = 0.0
-    for start in range(0, width, STRIP):
-        size = min(STRIP, width - start)
-        mean[:] = 0.0
-        for k in range(len(shares)):
-            row = flat[k * step + start : k * step + start + size]
-            share = shares[k] * scale
-            for j in range(size):
-                mean[j] += share * row[j]
+def _loop(flat, step, width, weights, columns, rows, strip, scale, squares, dots, out):  # type: ignore[no-untyped-def]
+    """One pass: the weighted sum of the rows goes into `out`, or is measured against each of them.
+
+    Either `out` or `squares` and `dots` are empty.
+    """
+    count, mean_square = len(weights), 0.0
+    sums = np.empty(min(columns, width))
+    for start in range(0, width, columns):
+        size = min(columns, width - start)
+        sums[:size] = 0.0
+        for first in range(0, count, rows):
+            last = min(first + rows, count)
+            fours = last - (last - first) % 4
+            for begin in range(0, size, strip):
+                end = min(begin + strip, size)
+                total = sums[begin:end]
+                for k in range(first, fours, 4):  # four rows for each write
+                    at, length = k * step + start + begin, end - begin
+                    one = flat[at : at + length]
+                    two = flat[at + step : at + step + length]
+                    three = flat[at + 2 * step : at + 2 * step + length]
+                    four = flat[at + 3 * step : at + 3 * step + length]
+                    a, b, c, d = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+                    for j in range(length):
+                        total[j] += a * one[j] + b * two[j] + c * three[j] + d * four[j]
+                for k in range(fours, last):
+                    one = flat[k * step + start + begin : k * step + start + end]
+                    a = weights[k]
+                    for j in range(len(total)):
+                        total[j] += a * one[j]
+        for j in range(min(size, len(out) - start)):
+            out[start + j] = sums[j]
         for j in range(size):
-            mean_square += mean[j] * mean[j]
-        for k in range(len(shares)):
+            mean_square += sums[j] * sums[j]
+        for k in range(len(squares)):
             row = flat[k * step + start : k * step + start + size]
             square, dot = 0.0, 0.0
             for j in range(size):
                 value = scale * row[j]
                 square += value * value
-                dot += value * mean[j]
+                dot += value * sums[j]
             squares[k] += square
             dots[k] += dot
     return mean_square
-
-
-def _weigh_loop(flat, step, width, weights, out):  # type: ignore[no-untyped-def]
-    total = np.empty(STRIP)
-    for start in range(0, width, STRIP):
-        size = min(STRIP, width - start)
-        total[:] = 0.0
-        for k in range(len(weights)):
-            row = flat[k * step + start : k * step + start + size]
-            weight = weights[k]
-            for j in range(size):
-                total[j] += weight * row[j]
-        for j in range(size):
-            out[start + j] = total[j]
