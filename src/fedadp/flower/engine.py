@@ -90,6 +90,6 @@ class OverGrid:
         said += f" ({reasons[0]})" if reasons else ""
         log.warning("%s; model and angles stay as they are", said)
         if self._strict or self._abandoned >= self._quorum.max_abandoned:
-            many = f"the {self._abandoned}th round in a row; " if self._abandoned > 1 else ""
-            raise QuorumError(f"{said}; {many}mend the nodes, or ask for less with min_replies")
+            many = f" for {self._abandoned} rounds in a row" if self._abandoned > 1 else ""
+            raise QuorumError(f"{said}{many}; mend the nodes, or ask for less with min_replies")
         raise AbandonedError(said, replies.refused)
