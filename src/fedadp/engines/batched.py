@@ -49,6 +49,7 @@ class Batched:
         self._threads = Threads(module, data, loss, workers)
         self._shop = self._threads.shop
         self.nodes = self._shop.nodes
+        self._counts = {node: len(data[node]) for node in self.nodes}
         self._flat = self._shop.tool()
         sample = data[self.nodes[0]]
         self.stacks = not self._shop.dice.used and can_be_stacked(module, loss, sample)
@@ -69,7 +70,7 @@ class Batched:
         task = Task(params, buffers, told)
         rows = self._shop.rows(task, nodes)
         # the larger first, so that nodes that take the same steps stand side by side
-        places = sorted(range(len(nodes)), key=lambda place: -len(self._shop.data[nodes[place]]))
+        places = sorted(range(len(nodes)), key=lambda place: -self._counts[nodes[place]])
         in_order = places == list(range(len(nodes)))
         stack = rows if in_order else torch.empty_like(rows)
         room, parts = (CHUNK_BYTES, MOST_CORES) if self._device.type == "cpu" else (GPU_BYTES, 1)
@@ -91,7 +92,7 @@ class Batched:
     ) -> list[Reply]:
         """Train a chunk of nodes in the rows of a block, and turn the rows into updates."""
         examples, starts = self._together or self._gathered(nodes)
-        counts = [len(self._shop.data[node]) for node in nodes]
+        counts = [self._counts[node] for node in nodes]
         places = _places(nodes, counts, starts, task.told)
         if self._compiles and can_descend(examples, task.told, task.params, self._classes):
             means = descend(block, task.params, examples, places, counts, task.told)

@@ -1,7 +1,7 @@
 """Softmax regression, node by node, as one compiled loop: a node's weights stay in the cache.
 
 A batched product would gather every batch first, and stream all nodes' weights through memory at
-every step. Here a node's examples are read where they lie, four at a time.
+every step. Here a node's examples are read where they lie, five at a time.
 """
 
 from __future__ import annotations
@@ -68,12 +68,13 @@ def descend(
 def _descend(flat, stride, params, x, y, orders, counts, steps, size, rate, losses):  # type: ignore[no-untyped-def]
     inputs = len(x) // len(y)
     classes = len(params) // (inputs + 1)
-    zero = rate - rate
-    slopes = np.empty((size + 3, classes), x.dtype)  # logits, then slopes; room for a last four
+    zero, flats = rate - rate, classes * inputs
+    slopes = np.zeros((size + 4, classes + 1), x.dtype)  # logits, then slopes; room for a last five
+    weights = np.zeros(flats + inputs, x.dtype)  # classes go in pairs: the last may be nobody's
+    bias = np.empty(classes, x.dtype)
+    at = np.empty(size + 4, np.int64)
     for k in range(len(counts)):
-        weights = flat[k * stride : k * stride + len(params)]
-        weights[:] = params
-        bias = weights[classes * inputs :]
+        weights[:flats], bias[:] = params[:flats], params[flats:]
         count, total, seen = counts[k], 0.0, 0
         per_epoch = (count + size - 1) // size
         for step in range(steps[k]):
@@ -81,27 +82,35 @@ def _descend(flat, stride, params, x, y, orders, counts, steps, size, rate, loss
             begin = epoch * count + place * size
             batch = orders[k, begin : min(begin + size, (epoch + 1) * count)]
             rows = len(batch)
-            for i in range(0, rows, 4):  # four examples share each read of the weights
-                at, last = batch[i] * inputs, rows - 1
-                one = x[at : at + inputs]
-                at = batch[min(i + 1, last)] * inputs
-                two = x[at : at + inputs]
-                at = batch[min(i + 2, last)] * inputs
-                three = x[at : at + inputs]
-                at = batch[min(i + 3, last)] * inputs
-                four = x[at : at + inputs]
-                for c in range(classes):
-                    w = weights[c * inputs : (c + 1) * inputs]
-                    a = b = d = e = zero
+            for i in range(rows + 4):
+                at[i] = batch[min(i, rows - 1)] * inputs
+            for i in range(0, rows, 5):  # ten sums at a time, in registers
+                x0, x1 = x[at[i] : at[i] + inputs], x[at[i + 1] : at[i + 1] + inputs]
+                x2, x3 = x[at[i + 2] : at[i + 2] + inputs], x[at[i + 3] : at[i + 3] + inputs]
+                x4 = x[at[i + 4] : at[i + 4] + inputs]
+                for c in range(0, classes, 2):
+                    u = weights[c * inputs : (c + 1) * inputs]
+                    v = weights[(c + 1) * inputs : (c + 2) * inputs]
+                    u0 = u1 = u2 = u3 = u4 = v0 = v1 = v2 = v3 = v4 = zero
                     for j in range(inputs):
-                        a += w[j] * one[j]
-                        b += w[j] * two[j]
-                        d += w[j] * three[j]
-                        e += w[j] * four[j]
-                    slopes[i, c], slopes[i + 1, c] = a + bias[c], b + bias[c]
-                    slopes[i + 2, c], slopes[i + 3, c] = d + bias[c], e + bias[c]
+                        u0 += u[j] * x0[j]
+                        u1 += u[j] * x1[j]
+                        u2 += u[j] * x2[j]
+                        u3 += u[j] * x3[j]
+                        u4 += u[j] * x4[j]
+                        v0 += v[j] * x0[j]
+                        v1 += v[j] * x1[j]
+                        v2 += v[j] * x2[j]
+                        v3 += v[j] * x3[j]
+                        v4 += v[j] * x4[j]
+                    slopes[i, c], slopes[i + 1, c], slopes[i + 2, c] = u0, u1, u2
+                    slopes[i + 3, c], slopes[i + 4, c] = u3, u4
+                    slopes[i, c + 1], slopes[i + 1, c + 1], slopes[i + 2, c + 1] = v0, v1, v2
+                    slopes[i + 3, c + 1], slopes[i + 4, c + 1] = v3, v4
             for i in range(rows):  # the loss, and its slope in the logits times the rate
-                slope, label, mass = slopes[i], y[batch[i]], 0.0
+                slope, label, mass = slopes[i, :classes], y[batch[i]], 0.0
+                for c in range(classes):
+                    slope[c] += bias[c]
                 peak, own = slope.max(), slope[label]
                 for c in range(classes):
                     slope[c] = math.exp(slope[c] - peak)
@@ -111,22 +120,26 @@ def _descend(flat, stride, params, x, y, orders, counts, steps, size, rate, loss
                     slope[c] *= rate / (mass * rows)
                 slope[label] -= rate / rows
             slopes[rows:] = zero
+            slopes[:, classes] = zero
             seen += rows
-            for i in range(0, rows, 4):  # one step down, four examples for each write
-                at, last = batch[i] * inputs, rows - 1
-                one = x[at : at + inputs]
-                at = batch[min(i + 1, last)] * inputs
-                two = x[at : at + inputs]
-                at = batch[min(i + 2, last)] * inputs
-                three = x[at : at + inputs]
-                at = batch[min(i + 3, last)] * inputs
-                four = x[at : at + inputs]
+            for i in range(rows):
                 for c in range(classes):
-                    w = weights[c * inputs : (c + 1) * inputs]
-                    a, b, d, e = slopes[i, c], slopes[i + 1, c], slopes[i + 2, c], slopes[i + 3, c]
+                    bias[c] -= slopes[i, c]
+            for i in range(0, rows, 5):  # one step down, five examples for each write
+                x0, x1 = x[at[i] : at[i] + inputs], x[at[i + 1] : at[i + 1] + inputs]
+                x2, x3 = x[at[i + 2] : at[i + 2] + inputs], x[at[i + 3] : at[i + 3] + inputs]
+                x4 = x[at[i + 4] : at[i + 4] + inputs]
+                for c in range(0, classes, 2):
+                    u = weights[c * inputs : (c + 1) * inputs]
+                    v = weights[(c + 1) * inputs : (c + 2) * inputs]
+                    u0, u1, u2 = slopes[i, c], slopes[i + 1, c], slopes[i + 2, c]
+                    u3, u4 = slopes[i + 3, c], slopes[i + 4, c]
+                    v0, v1, v2 = slopes[i, c + 1], slopes[i + 1, c + 1], slopes[i + 2, c + 1]
+                    v3, v4 = slopes[i + 3, c + 1], slopes[i + 4, c + 1]
                     for j in range(inputs):
-                        w[j] -= a * one[j] + b * two[j] + d * three[j] + e * four[j]
-                    bias[c] -= a + b + d + e
+                        u[j] -= u0 * x0[j] + u1 * x1[j] + u2 * x2[j] + u3 * x3[j] + u4 * x4[j]
+                        v[j] -= v0 * x0[j] + v1 * x1[j] + v2 * x2[j] + v3 * x3[j] + v4 * x4[j]
         losses[k] = total / seen
-        for j in range(len(params)):
-            weights[j] -= params[j]
+        row = flat[k * stride : k * stride + len(params)]
+        row[:flats] = weights[:flats] - params[:flats]
+        row[flats:] = bias - params[flats:]
