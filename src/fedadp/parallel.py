@@ -58,8 +58,12 @@ def _pool() -> ThreadPoolExecutor:
 
 def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """The results in the order of the items, from all cores, a few items at a time."""
+    items = list(items)
     under_way: deque[Future[Result]] = deque()
     with one_thread():
+        if len(items) == 1:  # waking another thread takes longer than a small slab
+            yield work(items[0])
+            return
         for item in items:
             under_way.append(_pool().submit(work, item))
             if len(under_way) > 2 * cores():
