@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "fedadp"
 
 CORE = {
     "compiled", "errors", "randomness", "parallel", "memory", "kernels", "geometry", "cohort",
-    "inmemory", "ondisk", "core", "training",
+    "inmemory", "ondisk", "scaled", "core", "training",
 }  # fmt: skip
 LEARNING = {"dice", "flat", "local"}
 LOOP = CORE | LEARNING | {"loop"}
@@ -104,9 +104,9 @@ def test_importing_fedadp_imports_no_torch():
 def test_the_public_names_are_these():
     assert fedadp.__all__ == [
         "Cohort", "Engine", "Examples", "Experiment", "FedAdp", "FedAvg", "FedProx", "FedSGD",
-        "FedadpError", "Geometry", "Instructions", "Model", "Momentum", "Round", "Run", "Runtime",
-        "Step", "Strategy", "Training", "Weighed", "Weighting", "Wrapping", "__version__",
-        "federate", "load", "open_run", "run",
+        "FedadpError", "Geometry", "Instructions", "Model", "Momentum", "Robust", "Round", "Run",
+        "Runtime", "Step", "Strategy", "Training", "Weighed", "Weighting", "Wrapping",
+        "__version__", "federate", "load", "open_run", "run",
     ]  # fmt: skip
     for name in fedadp.__all__:
         assert getattr(fedadp, name) is not None

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fedadp.strategies import FedProx as FedProx
     from fedadp.strategies import FedSGD as FedSGD
     from fedadp.strategies import Momentum as Momentum
+    from fedadp.strategies import Robust as Robust
     from fedadp.training import Training as Training
 
 __version__ = "0.1.0"
@@ -48,7 +49,7 @@ _PLACES = {
     "fedadp.runtime": ("Runtime",),
     "fedadp.errors": ("FedadpError",),
     "fedadp.loop": ("Engine", "Round", "federate"),
-    "fedadp.strategies": ("FedAdp", "FedAvg", "FedProx", "FedSGD", "Momentum"),
+    "fedadp.strategies": ("FedAdp", "FedAvg", "FedProx", "FedSGD", "Momentum", "Robust"),
     "fedadp.training": ("Training",),
 }  # fmt: skip
 _ROOMS = ("data", "engines", "strategies", "testing")

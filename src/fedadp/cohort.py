@@ -109,7 +109,11 @@ class Cohort(ABC):
 
     @cached_property
     def _geometry(self) -> Geometry:
-        found = measure(self._walk, self._in_order(self.shares))
+        return self.measured(self.shares)
+
+    def measured(self, weights: Tensor) -> Geometry:
+        """The geometry that the updates have to their mean under these weights."""
+        found = measure(self._walk, self._in_order(weights))
         if isinstance(found, list):
             nodes = [sorted(self.nodes)[row] for row in found]
             names = ", ".join(map(str, nodes))

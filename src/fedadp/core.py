@@ -86,6 +86,10 @@ class Strategy(ABC, Generic[S]):
         """What the nodes must do differently under this strategy."""
         return instructions
 
+    def statistics(self, cohort: Cohort) -> Tensor:  # (Q,)
+        """What becomes of what has no angle, such as BatchNorm's statistics: the mean by share."""
+        return cohort.mean_buffers()
+
 
 class Weighting(Strategy[S]):
     """A strategy whose step is a weighted average of the updates."""
@@ -110,6 +114,9 @@ class Wrapping(Strategy[S]):
 
     def instruct(self, instructions: Instructions) -> Instructions:
         return self.inner.instruct(instructions)
+
+    def statistics(self, cohort: Cohort) -> Tensor:
+        return self.inner.statistics(cohort)
 
     def step(self, state: S, cohort: Cohort) -> Step[S]:
         return self.inner.step(state, cohort)

@@ -88,8 +88,8 @@ def federate(
                 "an update counts only in its own round"
             )
         delta, state, notes = strategy.step(state, cohort)
-        params, buffers = now.params + delta, cohort.mean_buffers()
-        notes = {**notes, **diagnose(cohort, told)}
+        params, buffers = now.params + delta, strategy.statistics(cohort)
+        notes = {**notes, **diagnose(cohort, told), **notes}  # a strategy's own angles stand
         now = Round(number, params, buffers, state, cohort.nodes, notes)
         yield now
 

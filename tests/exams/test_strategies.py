@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedadp import FedAdp, FedAvg, FedProx, FedSGD, Momentum
+from fedadp import FedAdp, FedAvg, FedProx, FedSGD, Momentum, Robust
 from fedadp.strategies import STRATEGIES
 from fedadp.testing import STRATEGY_EXAM, check_strategy
 
@@ -11,6 +11,7 @@ ROWS = [
     FedAdp(),
     FedAdp(alpha=1.0),
     FedAdp(smoothing="rounds"),
+    FedAdp(smoothing=0.3),
     FedSGD(),
     FedSGD(FedAdp()),
     FedProx(mu=0.1),
@@ -18,6 +19,11 @@ ROWS = [
     Momentum(),
     Momentum(FedAdp(), beta=0.5),
     Momentum(Momentum(FedAdp(), beta=0.2), beta=0.2),
+    Robust(),
+    Robust(FedAdp()),
+    Robust(FedAdp(), examples_cap=1.0, weight_cap=0.3),
+    Robust(Momentum(FedAdp(), beta=0.5)),
+    Momentum(Robust(FedAdp(), weight_cap=0.3), beta=0.5),
 ]
 
 

@@ -80,6 +80,16 @@ def test_three_rounds_are_the_librarys_own_bit_for_bit():
     assert torch.equal(weights(result), params)
 
 
+def test_robust_mode_keeps_one_node_from_turning_the_model_round():
+    moves = [[1.0, 0.1], [1.0, -0.1], [0.9, 0.2], [1.1, 0.0], [-20.0, 0.0]]
+    ends = {
+        robust: weights(start(FedAdp(robust=robust), grid_of(steps(moves), 5), rounds=2))
+        for robust in (False, True)
+    }
+    assert ends[False][0] < -30
+    assert ends[True][0] > 1.8
+
+
 def test_angles_are_those_of_the_trainable_part_alone():
     result = quickstart(FedAdp(), rounds=1)
     module = make_model()

@@ -131,6 +131,30 @@ def test_a_zero_mean_gives_the_weights_of_fedavg_and_leaves_the_angles_alone():
     assert weighed.state is state  # under either reading of eq. 9
 
 
+def test_a_number_makes_the_mean_of_angles_fade():
+    state = Angles()
+    for theta in (0.4, 0.4, 2.0, 2.0):
+        state = state.average_in([0], angle(theta), 0.25)
+    # 0.4, 0.4, then 3/4 0.4 + 1/4 2.0 = 0.8, then 3/4 0.8 + 1/4 2.0 = 1.1
+    assert state.of([0]).item() == pytest.approx(1.1, abs=1e-15)
+
+
+def test_who_was_good_for_long_and_turns_is_known_sooner_where_the_mean_fades():
+    late = {}
+    for by in ("participations", 0.3):
+        strategy, state = FedAdp(smoothing=by), Angles()
+        for number in range(1, 200):
+            good = [0.0, 0.1, -0.1, 0.05]
+            cohort = cohort_of([*good, 0.0 if number <= 50 else math.pi])
+            weighed = strategy.weigh(state, cohort)
+            state = weighed.state
+            if number > 50 and weighed.weights[4] < 0.02:
+                late[by] = number - 50
+                break
+    assert late[0.3] <= 4
+    assert late["participations"] > 20
+
+
 def test_fedavg_weighs_by_share_and_remembers_angles_all_the_same():
     cohort = cohort_of([0.0, 1.0], examples=[600, 200])
     weighed = FedAvg().weigh(Angles(), cohort)
@@ -138,7 +162,9 @@ def test_fedavg_weighs_by_share_and_remembers_angles_all_the_same():
     assert torch.equal(weighed.notes["smoothed_angle"], cohort.geometry().angles)
 
 
-@pytest.mark.parametrize("settings", [{"alpha": 0.0}, {"alpha": float("nan")}, {"smoothing": "no"}])
+@pytest.mark.parametrize(
+    "settings", [{"alpha": 0.0}, {"alpha": float("nan")}, {"smoothing": "no"}, {"smoothing": 0.0}]
+)
 def test_impossible_settings_are_refused(settings):
     with pytest.raises(SettingError, match=next(iter(settings))):
         FedAdp(**settings)

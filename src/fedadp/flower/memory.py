@@ -49,8 +49,8 @@ class Memory:
         """One step of the model, written to the file before anybody hears of it."""
         delta, state, notes = self._strategy.step(self.now.state, cohort)
         geometry = cohort.geometry()
-        notes = {**notes, "norm": geometry.norms, "angle": geometry.angles}
-        params, statistics = self.now.params + delta, cohort.mean_buffers()
+        notes = {"norm": geometry.norms, "angle": geometry.angles, **notes}
+        params, statistics = self.now.params + delta, self._strategy.statistics(cohort)
         self.now = Round(number, params, statistics, state, cohort.nodes, notes)
         self._arrays = self.schema.record(params, statistics)
         if self._path is not None:

@@ -25,6 +25,7 @@ from fedadp.loop import Round
 from fedadp.quorum import Quorum
 from fedadp.randomness import generator
 from fedadp.strategies import FedAdp as Published
+from fedadp.strategies import Robust
 from fedadp.strategies.angles import Smoothing
 
 log = logging.getLogger("fedadp")
@@ -239,8 +240,6 @@ class FedAdp(Lifted):
     ) -> None:
         strategy: Strategy[Any] = Published(alpha=alpha, smoothing=smoothing)
         if robust:
-            from fedadp.strategies.robust import Robust
-
             strategy = Robust(strategy)
         super().__init__(strategy, *args, checkpoint=checkpoint, **options)
 

@@ -8,8 +8,9 @@ from fedadp.strategies.fedavg import FedAvg
 from fedadp.strategies.fedprox import FedProx
 from fedadp.strategies.fedsgd import FedSGD
 from fedadp.strategies.momentum import Momentum
+from fedadp.strategies.robust import Robust
 
-__all__ = ["STRATEGIES", "FedAdp", "FedAvg", "FedProx", "FedSGD", "Momentum"]
+__all__ = ["STRATEGIES", "FedAdp", "FedAvg", "FedProx", "FedSGD", "Momentum", "Robust"]
 
 STRATEGIES: dict[str, type[Strategy[Any]]] = {
     "fedadp": FedAdp,
@@ -17,4 +18,5 @@ STRATEGIES: dict[str, type[Strategy[Any]]] = {
     "fedprox": FedProx,
     "fedsgd": FedSGD,
     "momentum": Momentum,
+    "robust": Robust,
 }

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fedadp.core import Cohort
 
-Smoothing = Literal["participations", "rounds"]
+Smoothing = Literal["participations", "rounds"] | float
 
 
 def _none(dtype: torch.dtype) -> Tensor:
@@ -35,8 +35,10 @@ class Angles:
         smoothed = torch.zeros(len(known), dtype=torch.float64).index_put((before,), self.smoothed)
         seen = torch.zeros(len(known), dtype=torch.int64).index_put((before,), self.seen)
         now = torch.searchsorted(known, ids)
-        t = seen[now] + 1 if by == "participations" else torch.full_like(ids, self.rounds + 1)
-        t = torch.where(seen[now] == 0, 1, t).double()  # a node starts from its own angle
+        t = (seen[now] + 1).double()
+        if by != "participations":  # an exponential average is eq. 9 whose t stands still
+            t = torch.full_like(t, self.rounds + 1 if by == "rounds" else 1 / float(by))
+        t = torch.where(seen[now] == 0, 1.0, t)  # a node starts from its own angle
         smoothed[now] = (t - 1) / t * smoothed[now] + angle / t  # eq. 9
         seen[now] += 1
         return Angles(self.rounds + 1, known, smoothed, seen)

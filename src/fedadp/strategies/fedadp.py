@@ -24,12 +24,15 @@ class FedAdp(Weighting[Angles]):
     """
 
     alpha: float = 5.0  # how sharply small angles are told from large ones
-    smoothing: Smoothing = "participations"  # what eq. 9 counts: a node's own rounds, or all
+    # what eq. 9 counts: a node's own rounds, or all; or what part the newest angle has, as 0.3
+    smoothing: Smoothing = "participations"
 
     def __post_init__(self) -> None:
         require(0 < self.alpha <= 100, "alpha", self.alpha, "a number above 0, at most 100")
-        known = ("participations", "rounds")
-        require(self.smoothing in known, "smoothing", self.smoothing, " or ".join(map(repr, known)))
+        by = self.smoothing
+        known = by in ("participations", "rounds") if isinstance(by, str) else 0 < by <= 1
+        wanted = "'participations', 'rounds', or a number above 0 and up to 1"
+        require(known, "smoothing", by, wanted)
 
     def init(self) -> Angles:
         return Angles()
