@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "runtime": LOOP | {"engines", "models", "quorum"},
     "federation": CORE | {"data"},
     "checkpoint": CORE | {"loop"},
-    "testing": LOOP | {"engines", "checkpoint", "flower", "testing"},
+    "testing": LOOP | {"engines", "checkpoint", "flower", "quorum", "strategies", "testing"},
     "experiment": CORE | {"data", "models", "runtime", "settings", "strategies"},
     "runs": {"errors", "experiment"},
     "folder": {"checkpoint", "errors", "experiment", "federation", "loop", "runs"},

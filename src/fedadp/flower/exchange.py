@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from flwr.app import Message
 from flwr.serverapp import Grid
@@ -17,13 +18,27 @@ SECONDS_BETWEEN_LINES = 10.0
 Take = Callable[[int, Message], bool]
 
 
+class Clock(Protocol):
+    """What tells the time, and lets it pass."""
+
+    def monotonic(self) -> float: ...
+
+    def sleep(self, seconds: float, /) -> None: ...
+
+
+def clock_of(grid: Grid) -> Clock:
+    """The machine's, unless the grid lives in a time of its own."""
+    return getattr(grid, "clock", time)
+
+
 def exchange(grid: Grid, messages: Iterable[Message], seconds: float, take: Take) -> None:
     """Hand every node's reply to `take`, until it has enough, all replied, or time is up.
 
     A reply belongs to the node that the message went to, whatever it says of its sender: where a
     node is gone, it is the SuperLink that replies.
     """
-    end = time.monotonic() + seconds
+    clock = clock_of(grid)
+    end = clock.monotonic() + seconds
     sent = list(messages)
     ids = zip(grid.push_messages(sent), sent, strict=True)
     waiting = {place: message.metadata.dst_node_id for place, message in ids if place}
@@ -38,19 +53,20 @@ def exchange(grid: Grid, messages: Iterable[Message], seconds: float, take: Take
                 return
         if replies:
             pause = SHORTEST
-        elif time.monotonic() >= end:
+        elif clock.monotonic() >= end:
             return
         else:
-            time.sleep(min(pause, max(0.0, end - time.monotonic())))
+            clock.sleep(min(pause, max(0.0, end - clock.monotonic())))
             pause = min(pause * 1.5, LONGEST)
 
 
 def await_nodes(grid: Grid, fewest: int, seconds: float) -> list[int]:
     """Flower's ids of the nodes that are online, once there are enough of them."""
-    begin = said = time.monotonic()
+    clock = clock_of(grid)
+    begin = said = clock.monotonic()
     pause = SHORTEST
     while len(nodes := sorted(grid.get_node_ids())) < fewest:
-        now = time.monotonic()
+        now = clock.monotonic()
         if now - begin > seconds:
             raise QuorumError(
                 f"nodes: {len(nodes)} of {fewest} came online within {seconds:g} s; "
@@ -59,6 +75,6 @@ def await_nodes(grid: Grid, fewest: int, seconds: float) -> list[int]:
         if now - said > SECONDS_BETWEEN_LINES:
             log.info("waiting for nodes: %d of %d are online", len(nodes), fewest)
             said = now
-        time.sleep(pause)
+        clock.sleep(pause)
         pause = min(pause * 1.5, 1.0)
     return nodes

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import time
 from dataclasses import dataclass
 
 from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 
 from fedadp.errors import DataError, QuorumError
-from fedadp.flower.exchange import await_nodes, exchange
+from fedadp.flower.exchange import await_nodes, clock_of, exchange
 from fedadp.flower.node import HELLO
 from fedadp.flower.replies import printable
 
@@ -60,16 +59,17 @@ class Roster:
 
     def wait(self, fewest: int, seconds: float) -> None:
         """Until so many nodes may take part."""
-        end = time.monotonic() + seconds
+        clock = clock_of(self._grid)
+        end = clock.monotonic() + seconds
         while len(self.greet()) < fewest:
-            if time.monotonic() > end:
+            if clock.monotonic() > end:
                 whys = "; ".join(f"{node}: {why}" for node, why in self._refused.items())
                 raise QuorumError(
                     f"nodes: {len(self.members)} of {fewest} that may take part came within "
                     f"{seconds:g} s{f' ({whys})' if whys else ''}; start others, or lower min_nodes"
                 )
-            await_nodes(self._grid, 1, max(0.0, end - time.monotonic()))
-            time.sleep(PAUSE)
+            await_nodes(self._grid, 1, max(0.0, end - clock.monotonic()))
+            clock.sleep(PAUSE)
 
     def label(self, number: int) -> str:
         member = self.members[number]

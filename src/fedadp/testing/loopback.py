@@ -6,8 +6,8 @@ Thousands of rounds a minute, and whatever can go wrong on a network on demand.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from flwr.app import Context, Error, Message, RecordDict
@@ -16,22 +16,25 @@ from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 
-from fedadp.randomness import numpy_generator
+from fedadp.testing.faults import Corrupt, Fate, Faults
+from fedadp.testing.garbage import GARBAGE
 
+__all__ = ["Corrupt", "Faults", "Loopback"]
 SERVER, RAISED, GONE = 1, 2, 5  # Flower's id of the SuperLink, and two of its error codes
-Corrupt = Callable[[int, RecordDict], RecordDict]  # a node's id and its reply
+FORGOTTEN = 200  # looks after which a reply that nobody fetches is thrown away
 
 
-@dataclass
-class Faults:
-    """What goes wrong, and how often; chances are drawn from the seed."""
+class Clock:
+    """A time that passes only where somebody sleeps, so that waiting costs nothing."""
 
-    drop: float = 0.0  # the chance that a reply never comes
-    duplicate: float = 0.0  # that it comes twice
-    delay: int = 0  # looks that a reply is late, at the most
-    gone: frozenset[int] = frozenset()  # nodes that are offline: the SuperLink says so
-    corrupt: Mapping[int, Corrupt] = field(default_factory=dict)  # by node
-    seed: int = 0
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
 
 
 class Loopback(Grid):
@@ -57,17 +60,22 @@ class Loopback(Grid):
     ) -> None:
         self._app, self.faults = app, faults or Faults()
         self._configs = dict(nodes)
-        self._dice = numpy_generator(self.faults.seed, "loopback")
         self._numbers = itertools.count(1)
         self._waiting: list[tuple[int, Message]] = []  # looks still to go, and the reply
+        self._late: list[Message] = []  # to come in the next exchange
+        self._strays: list[Message] = []  # to come at the next look, though nobody asked
+        self.clock = Clock()
+        self.round = 0  # for messages that do not say theirs, and for who is online
         self.sent = 0
+        self.happened: Counter[str] = Counter()  # faults by kind
         TaskIdentity.run_id, TaskIdentity.task_id, TaskIdentity.node_id = 1, 1, SERVER
 
     def get_node_ids(self) -> Iterable[int]:
-        return sorted(self._configs.keys() - self.faults.gone)
+        return [node for node in sorted(self._configs) if not self.faults.offline(self.round, node)]
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         places = []
+        self._strays, self._late = [*self._strays, *self._late], []
         for message in messages:
             self.sent += 1
             message.metadata.__dict__["_message_id"] = place = f"message {next(self._numbers)}"
@@ -76,10 +84,14 @@ class Loopback(Grid):
         return places
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
-        wanted = set(message_ids)
-        due = [m for looks, m in self._waiting if looks <= 0 and _place(m) in wanted]
-        late = [(looks - 1, m) for looks, m in self._waiting if m not in due]
-        self._waiting = late
+        wanted, rest = set(message_ids), []
+        due, self._strays = self._strays, []
+        for looks, message in self._waiting:
+            if looks <= 0 and message.metadata.reply_to_message_id in wanted:
+                due.append(message)
+            elif looks > -FORGOTTEN:
+                rest.append((looks - 1, message))
+        self._waiting = rest
         return due
 
     def send_and_receive(
@@ -92,21 +104,36 @@ class Loopback(Grid):
         return found
 
     def _answer(self, message: Message) -> None:
-        faults, node = self.faults, message.metadata.dst_node_id
-        reply = self._gone(message) if node in faults.gone else self._reply(node, message)
-        if self._dice.random() < faults.drop:
+        kind, node = message.metadata.message_type, message.metadata.dst_node_id
+        number = int(message.metadata.group_id or self.round)
+        if self.faults.offline(number, node):
+            self._waiting.append((0, self._gone(message)))
             return
-        copies = 2 if self._dice.random() < faults.duplicate else 1
-        for _ in range(copies):
-            self._waiting.append((int(self._dice.integers(faults.delay + 1)), reply))
+        fate = self.faults.fate(kind, number, node)
+        if fate.trouble:
+            self.happened[fate.trouble] += 1
+        if fate.trouble == "dropped":
+            return
+        if fate.trouble == "vanished":
+            self._waiting.append((fate.looks, self._gone(message)))
+            return
+        reply = self._reply(node, message, fate)
+        if fate.trouble == "late":
+            self._late.append(reply)
+            return
+        self._waiting.append((fate.looks, reply))
+        if fate.repeated:
+            self.happened["repeated"] += 1
+            self._waiting.append((fate.looks, reply))
 
-    def _reply(self, node: int, message: Message) -> Message:
-        config = dict(self._configs[node])
-        context = Context(1, node, config, RecordDict(), {})
+    def _reply(self, node: int, message: Message, fate: Fate) -> Message:
+        context = Context(1, node, dict(self._configs[node]), RecordDict(), {})
         try:
             reply = self._app(message, context)
         except Exception as error:  # noqa: BLE001  a node may fail in any way, as on a network
             return Message(Error(RAISED, f"{type(error)}:<'{error}'>"), reply_to=message)
+        if fate.trouble in GARBAGE:
+            return Message(GARBAGE[fate.trouble](reply.content), reply_to=message)
         corrupt = self.faults.corrupt.get(node)
         return Message(corrupt(node, reply.content), reply_to=message) if corrupt else reply
 
@@ -131,7 +158,3 @@ class Loopback(Grid):
         ttl: float | None = None,
     ) -> Message:
         return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
-
-
-def _place(message: Message) -> str:
-    return message.metadata.reply_to_message_id
