@@ -254,3 +254,16 @@ def test_the_numbers_of_flower_do_not_fit_into_a_signed_word():
     grid._configs = {2**64 - 1 - i: {"partition-id": i} for i in range(3)}
     told = start(FedAdp(), grid, rounds=2).train_metrics_clientapp[2]
     assert set(told["node"]) == set(grid._configs)
+
+
+def test_an_abandoned_round_is_not_done_again_after_a_crash(tmp_path):
+    faults, file = Faults(), tmp_path / "angles.safetensors"
+    grid, quorum = grid_of(steps(MOVES), 3, faults), Quorum(min_replies=3, max_abandoned=9)
+    start(FedAdp(checkpoint=file, quorum=quorum), grid, rounds=2)
+    faults.corrupt = {101: lambda *_: reply([np.nan] * 2)}
+    start(FedAdp(checkpoint=file, quorum=quorum), grid, rounds=4)
+    faults.corrupt = {}
+    strategy = FedAdp(checkpoint=file, quorum=quorum)
+    told = start(strategy, grid, rounds=5).train_metrics_clientapp
+    assert list(told) == [5]
+    assert (strategy.now.number, strategy.now.state.rounds) == (5, 3)

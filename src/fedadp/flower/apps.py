@@ -76,7 +76,9 @@ def serve(grid: Grid, experiment: Experiment, folder: Path) -> Run:
     def opened(module: nn.Module) -> Iterator[Engine]:
         schema = Schema.of_module(module)
         expected = Expected(schema.fingerprint, federation.shape, federation.classes)
-        roster = Roster(grid, expected, strict=False, seconds=quorum.timeout)
+        roster = Roster(
+            grid, expected, strict=False, seconds=quorum.timeout, keep=folder / "roster.json"
+        )
         roster.wait(quorum.min_nodes, quorum.timeout)
         yield OverGrid(grid, roster, schema, quorum)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,18 @@ class Memory:
         params, statistics = self.now.params + delta, self._strategy.statistics(cohort)
         self.now = Round(number, params, statistics, state, cohort.nodes, notes)
         self._arrays = self.schema.record(params, statistics)
+        self._save()
+        return self._arrays
+
+    def skip(self, number: int) -> None:
+        """A round that changed nothing is over, too: it is not done again after a crash."""
+        self.now = replace(self.now, number=number, nodes=(), notes={})
+        self._save()
+
+    def _save(self) -> None:
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             save_round(self._path, self.now, self._digest)
-        return self._arrays
 
     @property
     def _digest(self) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 
 from fedadp.errors import DataError, QuorumError
 from fedadp.flower.exchange import await_nodes, clock_of, exchange
+from fedadp.flower.members import Member, note, recall
 from fedadp.flower.node import HELLO
 from fedadp.flower.replies import printable
 
@@ -28,34 +31,48 @@ class Expected:
     classes: int
 
 
-@dataclass(frozen=True)
-class Member:
-    """A node that may take part."""
-
-    number: int
-    name: str
-    flower: int  # Flower's id, which in a deployment belongs to the node's key
-    examples: int
-
-
 class Roster:
-    """The nodes by number: all that ever came and passed, whether they are online or not."""
+    """The nodes by number: all that ever came and passed, whether they are online or not.
 
-    def __init__(self, grid: Grid, expected: Expected, *, strict: bool, seconds: float) -> None:
-        self._grid, self.expected, self._strict = grid, expected, strict
+    `keep` is a file to write them to, so that a server that was restarted asks the same nodes.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        expected: Expected,
+        *,
+        strict: bool,
+        seconds: float,
+        keep: Path | None = None,
+    ) -> None:
+        self._grid, self.expected, self._strict, self._keep = grid, expected, strict, keep
         self._seconds = min(seconds, SECONDS_FOR_HELLO)
-        self.members: dict[int, Member] = {}
+        self.members = recall(keep, expected.model) if keep else {}
+        self._unseen = set(self.members)  # known from the file alone
         self._refused: dict[int, str] = {}  # by Flower's id
+        self._failed: dict[int, str] = {}  # who did not say who it is, and why
+        self._tries: Counter[int] = Counter()
+        self._next: dict[int, int] = {}  # the greeting in which to ask again
+        self._greetings = 0
 
     def greet(self) -> set[int]:
         """Meet those that are new; the numbers of the members that can be reached now."""
         there = set(self._grid.get_node_ids())
+        self._greetings += 1
         known = {member.flower for member in self.members.values()} | self._refused.keys()
-        if new := sorted(there - known):
+        new = [n for n in sorted(there - known) if self._next.get(n, 0) <= self._greetings]
+        if new:
             hello = RecordDict({"config": ConfigRecord({"classes": self.expected.classes})})
             asked = [Message(hello, node, HELLO, ttl=self._seconds) for node in new]
+            for node in new:  # until it replies; ever less often, for each time the round waits
+                self._failed[node] = "no reply"
+                self._next[node] = self._greetings + 2 ** self._tries[node]
+                self._tries[node] += 1
             exchange(self._grid, asked, self._seconds, self._meet)
-        return {member.number for member in self.members.values() if member.flower in there}
+        reached = {member.number for member in self.members.values() if member.flower in there}
+        self._unseen -= reached
+        return reached
 
     def wait(self, fewest: int, seconds: float) -> None:
         """Until so many nodes may take part."""
@@ -63,7 +80,8 @@ class Roster:
         end = clock.monotonic() + seconds
         while len(self.greet()) < fewest:
             if clock.monotonic() > end:
-                whys = "; ".join(f"{node}: {why}" for node, why in self._refused.items())
+                reasons = {**self._failed, **self._refused}
+                whys = "; ".join(f"{node}: {why}" for node, why in reasons.items())
                 raise QuorumError(
                     f"nodes: {len(self.members)} of {fewest} that may take part came within "
                     f"{seconds:g} s{f' ({whys})' if whys else ''}; start others, or lower min_nodes"
@@ -78,7 +96,13 @@ class Roster:
     def _meet(self, flower: int, message: Message) -> bool:
         try:
             if message.has_error():
-                raise DataError(printable(message.error.reason or f"code {message.error.code}"))
+                why = printable(message.error.reason or f"code {message.error.code}")
+                if self._strict:
+                    raise DataError(why)
+                self._failed[flower] = why
+                log.warning("Flower's node %d failed to say who it is: %s", flower, why)
+                return False
+            self._failed.pop(flower, None)
             self._admit(_read(flower, message.content))
         except DataError as error:
             if self._strict:
@@ -96,9 +120,14 @@ class Roster:
             raise DataError(f"its inputs have shape {has.shape}, not {wanted.shape}")
         if has.classes > wanted.classes:
             raise DataError(f"its labels go up to {has.classes - 1}, ours to {wanted.classes - 1}")
-        if (holder := self.members.get(member.number)) and holder.flower != member.flower:
+        holder = self.members.get(member.number)
+        taken = holder and holder.flower != member.flower and member.number not in self._unseen
+        if taken:
             raise DataError(f"it calls itself number {member.number}, as another node does already")
         self.members[member.number] = member
+        self._unseen.discard(member.number)
+        if self._keep:
+            note(self._keep, wanted.model, self.members)
         log.info("%s is here with %d examples", self.label(member.number), member.examples)
 
 

@@ -75,6 +75,11 @@ class Lifted(FlowerStrategy):
         self._asked: frozenset[int] = frozenset()
         self._wanted = self._abandoned = 0
 
+    @property
+    def now(self) -> Round:
+        """What stands after the last round: the parameters, and what the strategy remembers."""
+        return self._memory.now
+
     def summary(self) -> None:
         log.info("%r, %r", self.strategy, self.quorum)
         self.stock.summary()
@@ -138,6 +143,7 @@ class Lifted(FlowerStrategy):
 
     def _abandon(self, number: int, good: int, needed: int) -> None:
         self._abandoned += 1
+        self._memory.skip(number)
         log.warning(
             "round %d: abandoned, for %d of the %d replies needed can be used; "
             "model and angles stay as they are", number, good, needed,
