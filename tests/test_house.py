@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "flower": LOOP
     | {"checkpoint", "data", "drive", "engines", "experiment", "federation", "flower", "quorum"}
     | {"runs", "settings", "strategies"},
-    "deploy": {"deploy", "errors"},
+    "deploy": {"deploy", "errors", "guard"},
     "catalogue": {"data", "models", "runtime", "strategies"},
     "report": {"drive", "errors", "parallel", "experiment", "federation", "runs", "report"},
     "guard": {"errors"},
@@ -54,6 +54,7 @@ MAY_IMPORT = {
         "",
         "catalogue",
         "data",
+        "deploy",
         "errors",
         "experiment",
         "federation",

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import fedadp
+from fedadp.deploy.commands import app as flower_app
 from fedadp.guard import guarded, shown
 from fedadp.paper.commands import paper_command
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="The data sets: list, fetch, and draw who holds what.")
 app.add_typer(data_app, name="data")
+app.add_typer(flower_app, name="flower")
 app.command("paper")(paper_command)
 
 File = Annotated[Path, typer.Argument(help="The experiment, a TOML file.", metavar="EXPERIMENT")]

@@ -9,6 +9,7 @@ FedadpError
 │   ├── AbandonedError   too few nodes replied in time: this round does not count
 │   └── QuorumError      so many rounds in a row were abandoned that the run ends
 ├── RunError           a run folder that cannot be used
+├── DeploymentError    processes that do not stay up, or whose run was not completed
 └── MissingExtraError  an optional dependency that is not installed
 
 Each message is one sentence: where, what, and the way out.
@@ -75,6 +76,12 @@ class QuorumError(TrainingError):
 
 class RunError(FedadpError):
     """A run folder that cannot be used."""
+
+
+class DeploymentError(FedadpError):
+    """Processes that do not stay up, or whose run was not completed."""
+
+    exit_code = 4
 
 
 class MissingExtraError(FedadpError):

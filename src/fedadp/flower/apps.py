@@ -48,7 +48,7 @@ def server_app(file: Path) -> ServerApp:
     """The ServerApp: our loop and run folder above Flower's nodes.
 
     Its run config knows `set`, as in "rounds=5 training.learning_rate=0.1", and `out`, the folder
-    to write to; a run that was cut off goes on from there.
+    to write to; a run that was cut off goes on from there, unless `restart` is true.
     """
     app = ServerApp()
 
@@ -58,12 +58,13 @@ def server_app(file: Path) -> ServerApp:
         config = context.run_config
         experiment = _experiment(file, context)
         home = Path(os.environ.get("FEDADP_RUNS", "runs"))
-        serve(grid, experiment, Path(str(config.get("out") or home / experiment.slug)))
+        folder = Path(str(config.get("out") or home / experiment.slug))
+        serve(grid, experiment, folder, restart=bool(config.get("restart", False)))
 
     return app
 
 
-def serve(grid: Grid, experiment: Experiment, folder: Path) -> Run:
+def serve(grid: Grid, experiment: Experiment, folder: Path, *, restart: bool = False) -> Run:
     """Run an experiment whose nodes are behind the grid; only the test examples are here."""
     dataset = experiment.data.load()
     test = Examples(dataset.prepare(dataset.test.x), dataset.test.y)
@@ -83,7 +84,8 @@ def serve(grid: Grid, experiment: Experiment, folder: Path) -> Run:
         yield OverGrid(grid, roster, schema, quorum)
 
     log.info("run folder: %s", folder.resolve())
-    return run(experiment, folder, stage=Stage(federation, opened), watch=_Told(experiment))
+    stage, watch = Stage(federation, opened), _Told(experiment)
+    return run(experiment, folder, restart=restart, stage=stage, watch=watch)
 
 
 class _Told:
