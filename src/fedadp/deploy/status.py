@@ -71,7 +71,7 @@ def rounds(folder: Path) -> dict[str, Any] | None:
 def sentences(found: dict[str, Any]) -> list[str]:
     """The same, for people."""
     count, nodes, run = found["processes"], found["nodes"], found["run"]
-    lines = [f"{'up' if found['up'] else 'down'}, {count} processes"]
+    lines = [f"{'up' if found['up'] else 'down'}, {_processes(count)}"]
     if count and not found["up"]:
         lines[0] += " left behind; `fedadp flower down` ends them"
     if count:
@@ -101,5 +101,9 @@ def down(app: Path) -> str:
             time.sleep(0.1)
     left = end(place.path)
     if owner is not None:
-        return "the deployment has ended" + (f", and {left} processes it left" if left else "")
-    return f"ended {left} processes that were left behind" if left else "nothing is up"
+        return "the deployment has ended" + (f", and {_processes(left)} it left" if left else "")
+    return f"ended {_processes(left)} left behind" if left else "nothing is up"
+
+
+def _processes(count: int) -> str:
+    return "1 process" if count == 1 else f"{count} processes"
