@@ -11,7 +11,10 @@ from fedadp.deploy.control import CONNECTION, Control, program
 from fedadp.deploy.processes import mark
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-NOISE = re.compile(r"^(INFO|WARNING)\s*:\s*($|Start|Initiating|\[flwr|Exiting|Successfully)")
+NOISE = re.compile(
+    r"Using SuperLink|Successfully installed|"
+    r"(INFO|WARNING)\s*:\s*($|Start|Initiating|\[flwr|Exiting|Successfully)"
+)
 
 
 class Follower:
