@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "fedadp"
 
 CORE = {
     "compiled", "errors", "randomness", "parallel", "memory", "kernels", "geometry", "cohort",
-    "inmemory", "ondisk", "scaled", "core", "training",
+    "hints", "inmemory", "ondisk", "scaled", "core", "promises", "training",
 }  # fmt: skip
 LEARNING = {"dice", "flat", "local"}
 LOOP = CORE | LEARNING | {"loop"}
@@ -26,11 +26,11 @@ MAY_IMPORT = {
     "engines": CORE | LEARNING | {"engines"},
     "loop": CORE | {"loop"},
     "evaluation": LOOP | {"evaluation"},
-    "data": {"core", "errors", "randomness", "data"},
-    "models": {"errors", "flat", "places", "randomness"},
-    "settings": {"errors", "places"},
-    "places": set(),
-    "quorum": {"errors", "randomness"},
+    "data": {"core", "errors", "hints", "randomness", "data"},
+    "models": {"errors", "flat", "hints", "places", "randomness"},
+    "settings": {"errors", "hints", "places"},
+    "places": {"errors"},
+    "quorum": {"errors", "hints", "randomness"},
     "runtime": LOOP | {"engines", "models", "quorum"},
     "federation": CORE | {"data"},
     "checkpoint": CORE | {"loop"},
@@ -46,6 +46,7 @@ MAY_IMPORT = {
     "catalogue": {"data", "models", "runtime", "strategies"},
     "report": {"drive", "errors", "parallel", "experiment", "federation", "runs", "report"},
     "guard": {"errors"},
+    "usage": set(),
     "paper": LOOP
     | {"checkpoint", "drive", "experiment", "federation", "guard", "models", "paper", "report"}
     | {"runs", "strategies"},
@@ -61,6 +62,7 @@ MAY_IMPORT = {
         "guard",
         "paper",
         "report",
+        "usage",
     },
 }
 

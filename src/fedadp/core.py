@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedadp.cohort import Cohort
 from fedadp.geometry import Geometry
+from fedadp.hints import Strict
 from fedadp.parallel import one_thread
 
 __all__ = [
@@ -71,7 +72,7 @@ class Weighed(NamedTuple, Generic[S]):
     notes: Notes
 
 
-class Strategy(ABC, Generic[S]):
+class Strategy(Strict, ABC, Generic[S]):
     """Turns the geometry of a round into a step. Frozen: state goes in and comes out."""
 
     @abstractmethod

@@ -5,8 +5,10 @@ FedadpError
 ├── DataError          data that cannot be had, read, or cut up as asked
 ├── ModelError         a model that cannot be made, or cannot be trained
 ├── UpdateError        updates that no average may be taken of; `.nodes` says whose
+├── StrategyError      a strategy that raised, or broke a promise of strategies
 ├── TrainingError      a node, or all of them, failed; says which node, round and step
 │   ├── AbandonedError   too few nodes replied in time: this round does not count
+│   ├── DivergedError    the numbers left what a float can hold; the model before is kept
 │   └── QuorumError      so many rounds in a row were abandoned that the run ends
 ├── RunError           a run folder that cannot be used
 ├── DeploymentError    processes that do not stay up, or whose run was not completed
@@ -19,6 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+
+LONGEST_REASON = 300
 
 
 class FedadpError(Exception):
@@ -56,6 +60,10 @@ class UpdateError(FedadpError):
         self.nodes = tuple(nodes)
 
 
+class StrategyError(FedadpError):
+    """A strategy that raised, or broke a promise of strategies."""
+
+
 class TrainingError(FedadpError):
     """A node, or all of them, failed."""
 
@@ -66,6 +74,18 @@ class AbandonedError(TrainingError):
     def __init__(self, message: str, refused: Mapping[int, str] | None = None) -> None:
         super().__init__(message)
         self.refused = dict(refused or {})
+
+
+class DivergedError(TrainingError):
+    """The numbers left what a float can hold; the model before is kept."""
+
+    exit_code = 4
+
+    def __init__(self, message: str, number: int, rate: float) -> None:
+        super().__init__(
+            f"{message}; the model of round {number - 1} is kept, and a learning rate below "
+            f"{rate:g}, in another folder or with --restart, may help"
+        )
 
 
 class QuorumError(TrainingError):
@@ -91,7 +111,24 @@ class MissingExtraError(FedadpError):
 def require(holds: bool, field: str, value: object, wanted: str) -> None:
     """Complain about `field` unless `holds`."""
     if not holds:
-        raise SettingError(field, f"{value!r} is not possible; it takes {wanted}")
+        raise SettingError(field, f"{show(value)} is not possible; it takes {wanted}")
+
+
+def show(value: object) -> str:
+    """A value in a sentence, however long it is."""
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return f"a number of {value.bit_length()} bits"
+    try:
+        text = " ".join(repr(value).split())
+    except (ValueError, RecursionError):  # such a number inside, or as deep as a well
+        return f"this {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def reason(error: BaseException) -> str:
+    """What somebody else's error says, on one line."""
+    line = " ".join(str(error).split()) or type(error).__name__
+    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 3] + "..."
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

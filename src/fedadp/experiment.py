@@ -17,7 +17,8 @@ import tomli_w
 
 from fedadp.core import Strategy
 from fedadp.data import PARTITIONS, SOURCES, ClassSkew, Mnist, Partition, Source
-from fedadp.errors import SettingError, require
+from fedadp.errors import SettingError, reason, require
+from fedadp.hints import Strict
 from fedadp.models import Model
 from fedadp.runtime import Runtime
 from fedadp.settings import Registries, build, choose, dump
@@ -26,12 +27,14 @@ from fedadp.training import Training
 
 REGISTRIES: Registries = {Strategy: STRATEGIES, Source: SOURCES, Partition: PARTITIONS}
 STOPS = ("rounds", "target")  # say when to stop, not what happens until then
-LARGEST_FILE = 1_000_000
+LARGEST_FILE = 100_000
+DEEPEST_TABLE = 32
+MOST_ROUNDS = 10**9
 CELL = re.compile(r"[a-z0-9][a-z0-9.+-]*")  # a cell's name is a folder's
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(Strict):
     """One run, before it is run: the paper's settings, unless told otherwise.
 
     >>> from fedadp import Experiment, FedAvg
@@ -51,7 +54,8 @@ class Experiment:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require(self.rounds >= 1, "rounds", self.rounds, "1 and more")
+        wanted = f"1 and more, at most {MOST_ROUNDS}"
+        require(1 <= self.rounds <= MOST_ROUNDS, "rounds", self.rounds, wanted)
         hit = self.target
         require(hit is None or 0 < hit <= 1, "target", hit, "a number above 0, at most 1, as 0.95")
         every = self.evaluate_every
@@ -171,17 +175,37 @@ def read_toml(file: Path) -> dict[str, Any]:
     """The table in a file that somebody wrote."""
     try:
         if file.stat().st_size > LARGEST_FILE:
-            raise SettingError(file.name, "over a megabyte; an experiment is a few lines of TOML")
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = error.strerror or error
+            raise SettingError(file.name, "over 100 kB; an experiment is a few lines of TOML")
+        raw = file.read_bytes()
+    except (OSError, ValueError) as error:  # also a path that can be none
+        why = getattr(error, "strerror", None) or reason(error)
         raise SettingError(
-            str(file), f"cannot be read ({reason}); give an experiment's file"
+            str(file), f"cannot be read ({why}); give an experiment's file"
         ) from None
+    return parse_toml(raw, str(file))
+
+
+def parse_toml(raw: bytes, place: str) -> dict[str, Any]:
+    """The table in a text that somebody wrote."""
+    try:
+        table = tomllib.loads(raw.decode())
     except UnicodeDecodeError:
-        raise SettingError(str(file), "not a text in UTF-8; an experiment is a TOML file") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingError(str(file), f"not TOML: {error}") from None
+        raise SettingError(place, "not a text in UTF-8; an experiment is a TOML file") from None
+    except (ValueError, RecursionError) as error:  # also a number of too many digits
+        raise SettingError(place, f"not TOML: {reason(error)}; mend it there") from None
+    _check_depth(table, place)
+    return table
+
+
+def _check_depth(table: Any, place: str) -> None:
+    """Tables as deep as a well are nobody's settings, and exhaust whoever walks them."""
+    layer = [table]
+    for _ in range(DEEPEST_TABLE):
+        layer = [one for each in layer if isinstance(each, dict) for one in each.values()]
+    if layer:
+        raise SettingError(
+            place, f"tables inside one another, at most {DEEPEST_TABLE} deep; use fewer"
+        )
 
 
 def _swept(table: Mapping[str, Any], place: str) -> list[Experiment]:
@@ -245,10 +269,12 @@ def _overridden(table: dict[str, Any], override: str) -> dict[str, Any]:
         raise SettingError("--set", f"{override!r} is not possible; write it as strategy.alpha=3")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text.strip()  # a bare word is a text
     table = copy.deepcopy(table)
     *tables, last = (part.strip() for part in path.split("."))
+    if len(tables) > DEEPEST_TABLE:
+        raise SettingError("--set", f"tables inside one another, at most {DEEPEST_TABLE} deep")
     here: Any = table
     for part in tables:
         if isinstance(here.get(part), str):

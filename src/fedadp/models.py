@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fedadp.errors import ModelError, SettingError, nearest
+from fedadp.errors import ModelError, SettingError, nearest, reason
 from fedadp.flat import Flat
+from fedadp.hints import Strict
 from fedadp.places import fetch_by_place
 from fedadp.randomness import address
 
@@ -84,7 +85,7 @@ SMALL = 2**15  # parameters: above, a step's arithmetic hides its overhead
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Strict):
     """Which model to train: one of the paper's, or your own as "module:attribute"."""
 
     name: str = "cnn"
@@ -105,7 +106,10 @@ class Model:
             torch.manual_seed(address(seed, "model"))
             module = self._make(shape, classes)
         if not torch.isfinite(Flat(module).read()).all():
-            raise ModelError(f"model {self.name!r}: its initial parameters are not all finite")
+            raise ModelError(
+                f"model {self.name!r}: its initial parameters are not all finite; mend how "
+                "they are initialised"
+            )
         return module
 
     @property
@@ -126,8 +130,8 @@ class Model:
             made = make(**self.args)
         except Exception as error:  # anybody's module may raise anything
             raise ModelError(
-                f"model.name: {self.name!r} cannot be made ({error}); it names an importable "
-                "module and, in it, what returns a torch.nn.Module when called with model.args"
+                f"model.name: {self.name!r} cannot be made ({reason(error)}); it names an "
+                "importable module and, in it, what makes a torch.nn.Module of model.args"
             ) from error
         if not isinstance(made, nn.Module):
             raise ModelError(f"model.name: {self.name!r} gives {made!r}, not a torch.nn.Module")

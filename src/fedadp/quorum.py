@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import torch
 
 from fedadp.errors import require
+from fedadp.hints import Strict
 from fedadp.randomness import generator
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quorum:
+class Quorum(Strict):
     """How many nodes must reply, how soon, and how often a round may fail.
 
     >>> Quorum(min_replies=0.5).needed(asked=9), Quorum(over_select=1.3).spare(wanted=10)

@@ -11,10 +11,12 @@ from fedadp.engines import Batched, Sequential, Threads
 from fedadp.engines.inprocess import NodeData
 from fedadp.errors import SettingError, nearest, require
 from fedadp.flat import Flat
+from fedadp.hints import Strict
 from fedadp.loop import Engine
 from fedadp.models import SMALL, Model
 from fedadp.quorum import Quorum
 
+MOST_WORKERS = 1024
 STAY = "'cpu', for copies of this model cannot be trained together"
 
 
@@ -36,7 +38,7 @@ ENGINES: dict[str, type[object]] = {
 
 
 @dataclass(frozen=True)
-class Runtime:
+class Runtime(Strict):
     """Which engine trains the nodes, and on how many cores."""
 
     name: str = "auto"
@@ -48,7 +50,8 @@ class Runtime:
         if self.name not in ENGINES:
             raise SettingError("name", f"unknown engine {self.name!r}{nearest(self.name, ENGINES)}")
         workers = self.workers
-        require(workers is None or workers >= 1, "workers", workers, "a whole number above 0")
+        possible = workers is None or 1 <= workers <= MOST_WORKERS
+        require(possible, "workers", workers, f"a whole number above 0, at most {MOST_WORKERS}")
         if workers is not None and self.name == "sequential":
             raise SettingError("workers", "'sequential' has none; leave it out, or use 'threads'")
         if self.quorum is not None and self.name != "flower":

@@ -6,17 +6,16 @@ An unknown key, a wrong type or an impossible value is one sentence: where, what
 from __future__ import annotations
 
 import hashlib
-import json
-import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
-from fedadp.errors import SettingError, nearest
+from fedadp.errors import SettingError, nearest, reason, show
+from fedadp.hints import hints_of, spell
 from fedadp.places import fetch_by_place
 
 T = TypeVar("T")
@@ -28,23 +27,29 @@ DEEPEST = 8  # of strategies inside strategies
 def build(kind: type[T], table: Any, place: str, registries: Registries) -> T:
     """Make a frozen dataclass from a table."""
     if not isinstance(table, dict):
-        raise SettingError(place, f"{_show(table)} is not possible; it takes a table of settings")
-    hints = get_type_hints(kind)
+        raise SettingError(place, f"{show(table)} is not possible; it takes a table of settings")
+    hints = hints_of(kind)
     known = {f.name: f for f in fields(kind) if f.init}  # type: ignore[arg-type]
     for key in table:
         if key not in known:
             raise SettingError(_join(place, key), f"unknown setting{nearest(key, known)}")
     for name, f in known.items():
         if name not in table and _needed(f):
-            raise SettingError(_join(place, name), f"missing; it takes {_spell(hints[name])}")
+            raise SettingError(
+                _join(place, name), f"missing; it takes {spell(hints.get(name, Any))}"
+            )
     values = {
-        name: _value(hints[name], value, _join(place, name), registries)
+        name: _value(hints.get(name), value, _join(place, name), registries)
         for name, value in table.items()
     }
     try:
         return kind(**values)
     except SettingError as error:
         raise error.under(place) from None
+    except Exception as error:  # anybody's class may raise anything
+        where = f"{kind.__module__}:{kind.__qualname__}"
+        problem = f"{where!r} cannot be made ({reason(error)}); mend it"
+        raise SettingError(place, problem) from error
 
 
 def choose(base: type[Any], value: Any, place: str, registries: Registries) -> Any:
@@ -55,7 +60,7 @@ def choose(base: type[Any], value: Any, place: str, registries: Registries) -> A
     table = {"name": value} if isinstance(value, str) else value
     if not isinstance(table, dict) or not isinstance(table.get("name"), str):
         known = ", ".join(registry)
-        raise SettingError(place, f"{_show(value)} is not possible; it takes a name: {known}")
+        raise SettingError(place, f"{show(value)} is not possible; it takes a name: {known}")
     name = table["name"]
     kind = registry.get(name) or _imported(base, name, place, registry)
     settings = {key: entry for key, entry in table.items() if key != "name"}
@@ -90,19 +95,16 @@ def fingerprint(array: Any) -> str:
 
 
 def _value(hint: Any, value: Any, place: str, registries: Registries) -> Any:
-    base = get_origin(hint) or hint
-    if base in registries:
-        return choose(base, value, place, registries)
-    if isinstance(base, type) and is_dataclass(base):
-        if isinstance(value, str) and "name" in {f.name for f in fields(base)}:
-            value = {"name": value}
-        return build(base, value, place, registries)
-    try:
-        # JSON's rules: 1 is a number wherever 1.0 is, a list is a tuple, true is never 1
-        return TypeAdapter(hint).validate_json(json.dumps(value, default=str), strict=True)
-    except ValidationError:
-        problem = f"{_show(value)} is not possible; it takes {_spell(hint)}"
-        raise SettingError(place, problem) from None
+    """What a part's table stands for; a plain value is checked where it becomes a setting."""
+    for kind in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
+        base = get_origin(kind) or kind
+        if base in registries:
+            return choose(base, value, place, registries)
+        if isinstance(base, type) and is_dataclass(base):
+            if isinstance(value, str) and "name" in {f.name for f in fields(base)}:
+                value = {"name": value}
+            return build(base, value, place, registries)
+    return value
 
 
 def _imported(base: type[Any], name: str, place: str, registry: Registry) -> type[Any]:
@@ -117,26 +119,6 @@ def _imported(base: type[Any], name: str, place: str, registry: Registry) -> typ
     if not (isinstance(kind, type) and issubclass(kind, base) and is_dataclass(kind)):
         raise SettingError(place, f"{name!r} is not a frozen dataclass based on {base.__name__}")
     return kind
-
-
-def _spell(hint: Any) -> str:
-    """A type, as a person would say it."""
-    plain = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
-    if hint in plain:
-        return plain[hint]
-    origin, args = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return " or ".join(map(repr, args))
-    if origin in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_spell(arg) for arg in args if arg is not type(None)))
-    if origin in (tuple, list, Sequence):
-        return "a list, each " + _spell(args[0])
-    return "a table"
-
-
-def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _join(place: str, name: str) -> str:

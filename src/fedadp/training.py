@@ -9,13 +9,16 @@ import torch
 
 from fedadp.core import Instructions
 from fedadp.errors import require
+from fedadp.hints import Strict
 from fedadp.randomness import generator
 
 SMALLEST_RATE = 1e-300
+MOST_EPOCHS, MOST_STEPS = 10_000, 1_000_000  # of a round: more does not end
+MOST_EXAMPLES = 2**31  # in a batch
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class Training(Strict):
     """How nodes train: what they are told in every round."""
 
     epochs: int = 1
@@ -29,10 +32,17 @@ class Training:
     participation: float | int = 1.0  # a fraction of the nodes, or a number of them
 
     def __post_init__(self) -> None:
-        require(self.epochs >= 1, "epochs", self.epochs, "1 and more")
-        require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 and more")
-        size = self.batch_size
-        require(size >= 0, "batch_size", size, "1 and more, or 0 for all at once")
+        require(
+            1 <= self.epochs <= MOST_EPOCHS,
+            "epochs",
+            self.epochs,
+            f"1 and more, at most {MOST_EPOCHS}",
+        )
+        steps, size = self.steps, self.batch_size
+        possible = steps is None or 1 <= steps <= MOST_STEPS
+        require(possible, "steps", steps, f"1 and more, at most {MOST_STEPS}")
+        wanted = f"1 and more, at most {MOST_EXAMPLES}, or 0 for all at once"
+        require(0 <= size <= MOST_EXAMPLES, "batch_size", size, wanted)
         rate = self.learning_rate
         require(0 < rate < float("inf"), "learning_rate", rate, "a number above 0")
         require(0 < self.decay <= 1, "decay", self.decay, "a number above 0, at most 1")

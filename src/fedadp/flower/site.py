@@ -8,11 +8,12 @@ from pathlib import Path
 from fedadp.data import Source
 from fedadp.errors import require
 from fedadp.experiment import REGISTRIES, read_toml
+from fedadp.hints import Strict
 from fedadp.settings import build
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
+class Site(Strict):
     """A node's data, what to call it, and its number if its node-config does not say."""
 
     data: Source

@@ -11,13 +11,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedadp.errors import DataError
+from fedadp.errors import DataError, require
+from fedadp.hints import Strict
 
 Indices = NDArray[np.int64]
+MOST_NODES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)  # without fields, all would be equal
-class Partition(ABC):
+class Partition(Strict, ABC):
     """Says which examples of the training set each node holds."""
 
     @property
@@ -37,6 +39,12 @@ class Partition(ABC):
     def describe(self, classes: int, seed: int) -> tuple[str, ...]:  # noqa: ARG002  some depend
         """Each node's kind, such as "iid" or "1-class"."""
         return (self.kind,) * self.nodes
+
+
+def count_nodes(nodes: int, field: str = "nodes", fewest: int = 1) -> None:
+    """Complain about a number of nodes that no list of them fits into memory."""
+    wanted = f"a whole number from {fewest} up, at most {MOST_NODES}"
+    require(fewest <= nodes <= MOST_NODES, field, nodes, wanted)
 
 
 def sorted_places(held: list[Any]) -> tuple[Tensor, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from fedadp.data.partitions.base import Partition, need, sorted_places
+from fedadp.data.partitions.base import Partition, count_nodes, need, sorted_places
 from fedadp.errors import require
 from fedadp.randomness import numpy_generator
 
@@ -20,7 +20,7 @@ class Iid(Partition):
     examples: int | None = None  # for each node; None: everything is dealt out
 
     def __post_init__(self) -> None:
-        require(self.nodes >= 1, "nodes", self.nodes, "a whole number from 1 up")
+        count_nodes(self.nodes)
         enough = self.examples is None or self.examples >= 1
         require(enough, "examples", self.examples, "a whole number from 1 up")
 
@@ -39,7 +39,7 @@ class Shards(Partition):
     per_node: int = 2
 
     def __post_init__(self) -> None:
-        require(self.nodes >= 1, "nodes", self.nodes, "a whole number from 1 up")
+        count_nodes(self.nodes)
         require(self.per_node >= 1, "per_node", self.per_node, "a whole number from 1 up")
 
     def split(self, labels: Tensor, classes: int, seed: int) -> tuple[Tensor, ...]:  # noqa: ARG002

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from fedadp.data.partitions.base import Indices, Partition, need, sorted_places
+from fedadp.data.partitions.base import Indices, Partition, count_nodes, need, sorted_places
 from fedadp.errors import DataError, require
 from fedadp.randomness import numpy_generator
 
@@ -51,7 +51,7 @@ class Quantity(Partition):
 
 
 def _check(nodes: int, beta: float, minimum: int) -> None:
-    require(nodes >= 1, "nodes", nodes, "a whole number from 1 up")
+    count_nodes(nodes)
     require(0.001 <= beta <= 1e6, "beta", beta, "a number from 0.001 to 1000000")
     require(minimum >= 0, "minimum", minimum, "a whole number from 0 up")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fedadp.data.partitions.base import count_nodes
 from fedadp.data.partitions.draw import Drawn
 from fedadp.errors import DataError, require
 from fedadp.randomness import numpy_generator
@@ -25,8 +26,8 @@ class ClassSkew(Drawn):
     overlap: bool = False
 
     def __post_init__(self) -> None:
-        require(self.iid >= 0, "iid", self.iid, "a whole number from 0 up")
-        require(self.skewed >= 0, "skewed", self.skewed, "a whole number from 0 up")
+        count_nodes(self.iid, "iid", 0)
+        count_nodes(self.skewed, "skewed", 0)
         require(self.nodes >= 1, "skewed", self.skewed, "1 or more when iid is 0")
         require(self.examples >= 1, "examples", self.examples, "a whole number from 1 up")
         each = self.classes
@@ -98,6 +99,5 @@ class Case2(Drawn):
 
 
 def _at_least_one(case: Case1 | Case2) -> None:
-    for name in ("nodes", "examples"):
-        value = getattr(case, name)
-        require(value >= 1, name, value, "a whole number from 1 up")
+    count_nodes(case.nodes)
+    require(case.examples >= 1, "examples", case.examples, "a whole number from 1 up")

@@ -13,10 +13,11 @@ from torch import Tensor
 from fedadp.core import Examples
 from fedadp.data.dataset import Dataset
 from fedadp.errors import DataError
+from fedadp.hints import Strict
 
 
 @dataclass(frozen=True, eq=False)  # without fields, all would be equal
-class Source(ABC):
+class Source(Strict, ABC):
     """Where a data set comes from."""
 
     @abstractmethod

@@ -23,10 +23,15 @@ class Idx(Source):
     normalise: bool = True  # by the mean and standard deviation of the training inputs
 
     def load(self) -> Dataset:
-        folder = Path(self.path).expanduser()
+        try:
+            folder = Path(self.path).expanduser()
+        except RuntimeError as error:
+            raise DataError(
+                f"data.path: {self.path!r} begins with nobody's home; give the whole path"
+            ) from error
         train, test = read_folder(folder)
         mean, std = statistics(train.x) if self.normalise else (0.0, 1.0)
-        return Dataset(folder.name, train, test, class_count(train, test), mean, std)
+        return Dataset(folder.resolve().name, train, test, class_count(train, test), mean, std)
 
 
 def read_folder(folder: Path) -> tuple[Examples, Examples]:

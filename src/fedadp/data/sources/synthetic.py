@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from fedadp.data.dataset import Dataset
 from fedadp.data.sources.base import Source
 from fedadp.errors import require
 from fedadp.randomness import generator
+
+MOST_NUMBERS = 2**30  # 4 GiB of floats
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,13 @@ class Synthetic(Source):
         positive = len(self.shape) > 0 and all(side >= 1 for side in self.shape)
         require(positive, "shape", self.shape, "one or more whole numbers from 1 up")
         require(self.classes >= 2, "classes", self.classes, "a whole number from 2 up")
+        size = math.prod(self.shape)
+        require(
+            size <= MOST_NUMBERS, "shape", self.shape, f"at most {MOST_NUMBERS} numbers an input"
+        )
+        for name in ("examples", "test", "classes"):
+            count, most = getattr(self, name), MOST_NUMBERS // size
+            require(count <= most, name, count, f"at most {most} with inputs of {size} numbers")
         finite = 0 <= self.separation < float("inf")
         require(finite, "separation", self.separation, "a number from 0 up")
 
