@@ -12,9 +12,11 @@ import fedadp
 from fedadp.deploy.commands import app as flower_app
 from fedadp.guard import guarded, shown
 from fedadp.paper.commands import paper_command
+from fedadp.usage import Sentences
 
 app = typer.Typer(
     name="fedadp",
+    cls=Sentences,
     help="Adaptive weighting for federated learning.",
     no_args_is_help=True,
     add_completion=False,

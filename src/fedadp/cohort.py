@@ -128,7 +128,10 @@ class Cohort(ABC):
     def combine(self, weights: Tensor) -> Tensor:  # (P,)
         """The sum of the updates, each times its weight: a second pass."""
         if weights.shape != (len(self.nodes),):
-            raise UpdateError(f"combine: {weights.numel()} weights for {len(self.nodes)} nodes")
+            raise UpdateError(
+                f"combine: {weights.numel()} weights for {len(self.nodes)} nodes; "
+                "one per node is needed"
+            )
         self.geometry()  # nothing leaves a cohort whose updates were not checked
         out = torch.empty(self.size, dtype=self.dtype)
         return weighted_sum(self._walk, self._in_order(weights.double()), out)

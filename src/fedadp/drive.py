@@ -18,6 +18,7 @@ from fedadp.federation import Federation, gather
 from fedadp.flat import Flat
 from fedadp.folder import Folder
 from fedadp.loop import Engine, Round, federate
+from fedadp.promises import first_state
 from fedadp.runs import Record, Run
 
 log = logging.getLogger("fedadp")
@@ -81,7 +82,7 @@ def _rounds(
     experiment: Experiment, home: Folder, watch: Watch, stage: Stage | None
 ) -> list[Record]:
     strategy, seed = experiment.strategy, experiment.seed
-    kept, records = home.resume(strategy.init())
+    kept, records = home.resume(first_state(strategy))
     ended = any(map(experiment.ends_with, records))
     if records:
         state = "is finished already" if ended else "goes on"
@@ -98,7 +99,7 @@ def _rounds(
     )
     runtime = experiment.engine.resolve(experiment.model)
     log.info("%s: on engine %r, %d parameters", experiment.label, runtime.name, flat.size)
-    done = saved = kept or Round(0, flat.read(), flat.read_buffers(), strategy.init())
+    done = saved = kept or Round(0, flat.read(), flat.read_buffers(), first_state(strategy))
     stack = ExitStack()
     engine = Timed(stack.enter_context(opened(module)))
     last_save, begin = time.monotonic(), time.perf_counter()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from fedadp.core import Examples
 from fedadp.dice import Dice
-from fedadp.errors import ModelError
+from fedadp.errors import ModelError, reason
 from fedadp.flat import Flat
 from fedadp.local import Loss, cross_entropy
 from fedadp.loop import Round
@@ -70,8 +70,13 @@ def _try_out(module: nn.Module, examples: Examples) -> None:
     except Exception as error:
         shape = tuple(examples.x.shape[1:])
         raise ModelError(
-            f"model: it cannot take inputs of shape {shape} ({error}); it must fit the data"
+            f"model: it cannot take inputs of shape {shape} ({reason(error)}); it must fit the data"
         ) from error
+    if not isinstance(output, Tensor):
+        raise ModelError(
+            f"model: its output is a {type(output).__name__}, not a tensor; "
+            "it needs one output per class"
+        )
     if output.dim() != 2 or output.shape[1] <= highest:
         raise ModelError(
             f"model: its output has shape {tuple(output.shape[1:])}, but labels go up to {highest};"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from fedadp.core import Examples
 from fedadp.data import Dataset, Partition, Source
-from fedadp.errors import DataError
+from fedadp.errors import DataError, FedadpError, reason
 
 
 class Held(Mapping[int, Examples]):
@@ -62,12 +63,11 @@ def gather(source: Source, partition: Partition, seed: int) -> Federation:
     """Load the data and deal them out."""
     dataset, test = _loaded(source)
     labels = dataset.train.y
-    parts = partition.split(labels, dataset.classes, seed)
-    for node, part in enumerate(parts):
-        if len(part) == 0:
-            raise DataError(
-                f"partition: node {node} gets no examples; ask for fewer nodes or a milder skew"
-            )
+    if bool((labels == labels[0]).all()):
+        raise DataError(
+            f"data: {dataset.name} holds 1 class only, {int(labels[0])}; 2 or more are needed"
+        )
+    parts = _split(partition, labels, dataset.classes, seed)
     counts = torch.stack([labels[part].bincount(minlength=dataset.classes) for part in parts])
     order = torch.cat(parts)
     examples = Examples(dataset.prepare(dataset.train.x[order]), labels[order])
@@ -76,12 +76,48 @@ def gather(source: Source, partition: Partition, seed: int) -> Federation:
     return Federation(held, test, dataset.classes, counts, kinds)
 
 
+def _split(partition: Partition, labels: Tensor, classes: int, seed: int) -> tuple[Tensor, ...]:
+    """Each node's places; whoever wrote the partition may have got them wrong."""
+    with _asking("partition", partition):
+        parts = partition.split(labels, classes, seed)
+    if not len(parts):
+        raise DataError("partition: there is no node; at least one is needed")
+    for node, part in enumerate(parts):
+        if len(part) == 0:
+            raise DataError(
+                f"partition: node {node} gets no examples; ask for fewer nodes or a milder skew"
+            )
+        low, high = int(part.min()), int(part.max())
+        if low < 0 or high >= len(labels):
+            raise DataError(
+                f"partition: node {node} gets example {low if low < 0 else high}; "
+                f"they are numbered from 0 to {len(labels) - 1}"
+            )
+    return tuple(parts)
+
+
+@contextmanager
+def _asking(what: str, whom: Source | Partition) -> Iterator[None]:
+    """Whatever it raises is one sentence, and says who raised it."""
+    try:
+        yield
+    except FedadpError:
+        raise
+    except Exception as error:  # anybody's source or partition may raise anything
+        kind = type(whom)
+        where = f"{kind.__module__}:{kind.__qualname__}"
+        raise DataError(f"{what}: {where!r} failed ({reason(error)}); mend it") from error
+
+
 _last: list[tuple[Source, Dataset, Examples]] = []  # a sweep's runs share their data
 
 
 def _loaded(source: Source) -> tuple[Dataset, Examples]:
     """The data set and its test examples, ready for a model."""
     if not (_last and _last[0][0] == source):
-        dataset = source.load()
+        with _asking("data", source):
+            dataset = source.load()
+            if not isinstance(dataset, Dataset):
+                raise TypeError(f"it gave {dataset!r}; a Dataset is needed")
         _last[:] = [(source, dataset, Examples(dataset.prepare(dataset.test.x), dataset.test.y))]
     return _last[0][1:]

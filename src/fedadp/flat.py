@@ -20,10 +20,15 @@ class Flat:
     def __init__(self, module: nn.Module) -> None:
         named = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
         if not named:
-            raise ModelError("model: it has no trainable parameters, so there is nothing to learn")
+            raise ModelError(
+                "model: it has no trainable parameters, so there is nothing to learn; "
+                "give it at least one layer with requires_grad"
+            )
         dtypes = sorted({str(p.dtype) for _, p in named})
         if len(dtypes) > 1:
             raise ModelError(f"model: its parameters are of {' and '.join(dtypes)}; use one type")
+        if not named[0][1].is_floating_point():
+            raise ModelError(f"model: its parameters are of {dtypes[0]}; use a type of float")
         self.module = module
         self.names = [name for name, _ in named]
         self.parameters = [p for _, p in named]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from fedadp.core import Examples, Instructions
-from fedadp.errors import TrainingError
+from fedadp.errors import TrainingError, reason
 from fedadp.flat import Flat
 from fedadp.randomness import node_keys, shuffles
 
@@ -92,5 +92,5 @@ def train(flat: Flat, examples: Examples, told: Instructions, node: int, loss: L
             step += 1
     except Exception as error:
         where = f"node {node}, round {told.round}, step {step}"
-        raise TrainingError(f"{where}: training failed ({error})") from error
+        raise TrainingError(f"{where}: training failed ({reason(error)})") from error
     return float(total) / max(seen, 1)

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from fedadp.cohort import exact_sum
 from fedadp.core import Cohort, Instructions, Strategy
-from fedadp.errors import AbandonedError, TrainingError
+from fedadp.errors import AbandonedError, DivergedError, TrainingError
+from fedadp.promises import finite, first_state, instructed, stepped
 from fedadp.training import Training
 
 
@@ -70,10 +71,10 @@ def federate(
     """
     training = training or Training()
     now = start
-    state = strategy.init() if start.state is None else start.state
+    state = first_state(strategy) if start.state is None else start.state
     while True:
         number = now.number + 1
-        told = strategy.instruct(training.at(number, seed))
+        told = instructed(strategy, training.at(number, seed))
         asked = training.sample(engine.nodes, number, seed)
         try:
             cohort = engine.train(now.params, now.buffers, told, asked)
@@ -87,8 +88,11 @@ def federate(
                 f"round {number}: the engine brought updates that began in round {cohort.round}; "
                 "an update counts only in its own round"
             )
-        delta, state, notes = strategy.step(state, cohort)
+        delta, state, notes = stepped(strategy, state, cohort)
         params, buffers = now.params + delta, strategy.statistics(cohort)
+        if not finite(params):
+            what = f"round {number}: the step led to parameters that are not finite"
+            raise DivergedError(what, number, told.learning_rate)
         notes = {**notes, **diagnose(cohort, told), **notes}  # a strategy's own angles stand
         now = Round(number, params, buffers, state, cohort.nodes, notes)
         yield now

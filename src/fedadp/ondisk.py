@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from fedadp.cohort import Cohort, check_replies, counts, node_ids
-from fedadp.errors import UpdateError
+from fedadp.errors import UpdateError, reason
 from fedadp.inmemory import BUFFER_NAMES
 
 TYPES = {"F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "F64": torch.float64}
@@ -100,7 +100,7 @@ def _entries(path: Path) -> list[Entry]:
             size = int.from_bytes(file.read(8), "little")
             head = json.loads(file.read(size))
     except (OSError, SafetensorError, ValueError) as error:
-        raise UpdateError(f"{path}: not a safetensors file ({error})") from error
+        raise UpdateError(f"{path}: not a safetensors file ({reason(error)})") from error
     found = [
         Entry(
             name, tuple(head[name]["shape"]), TYPES[kind], 8 + size + head[name]["data_offsets"][0]

@@ -33,13 +33,13 @@ class Dataset:
     def __post_init__(self) -> None:
         if self.classes < 1:
             raise DataError(f"{self.name}: {self.classes} classes are too few; give 1 or more")
+        _check(f"{self.name}: the training part", self.train, self.classes)
+        _check(f"{self.name}: the test part", self.test, self.classes)
         if not (math.isfinite(self.mean) and math.isfinite(self.std) and self.std > 0):
             raise DataError(
                 f"{self.name}: inputs cannot be normalised by mean {self.mean:g} and standard "
                 f"deviation {self.std:g}; both must be finite, and the second above 0"
             )
-        _check(f"{self.name}: the training part", self.train, self.classes)
-        _check(f"{self.name}: the test part", self.test, self.classes)
         train, test = tuple(self.train.x.shape[1:]), tuple(self.test.x.shape[1:])
         if train != test:
             raise DataError(
@@ -62,7 +62,9 @@ def _check(part: str, examples: Examples, classes: int) -> None:
             "inputs (D, ...) and labels (D,) are needed"
         )
     if x.numel() == 0:
-        raise DataError(f"{part} is empty; at least one example is needed")
+        raise DataError(
+            f"{part} of shape {tuple(x.shape)} is empty; at least one example is needed"
+        )
     if y.dtype != torch.int64:
         raise DataError(f"{part} has labels of type {y.dtype}; torch.int64 is needed")
     if x.dtype not in (torch.uint8, torch.float32):

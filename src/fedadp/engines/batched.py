@@ -15,7 +15,7 @@ from fedadp.engines.inprocess import NodeData, Reply, Task, fault
 from fedadp.engines.softmax import can_descend, descend, is_softmax_regression
 from fedadp.engines.stacked import Stacker, Stepper, can_be_stacked, stacker
 from fedadp.engines.threads import Threads
-from fedadp.errors import TrainingError
+from fedadp.errors import TrainingError, reason
 from fedadp.local import Bounds, Descent, Loss, bounds, cross_entropy, orders
 from fedadp.parallel import Crew
 
@@ -157,7 +157,7 @@ class Batched:
                 self._shop.train(self._shop.tool(), task, node, torch.empty_like(task.params))
         except TrainingError as explained:
             return explained
-        return TrainingError(f"round {task.told.round}: training together failed ({error})")
+        return TrainingError(f"round {task.told.round}: training together failed ({reason(error)})")
 
 
 def _steps(cuts: Sequence[Bounds]) -> Iterator[tuple[int, int, int, int]]:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from fedadp.core import Cohort, Examples, Instructions
 from fedadp.dice import Dice
-from fedadp.errors import DataError, ModelError, TrainingError
+from fedadp.errors import DataError, DivergedError, ModelError, reason
 from fedadp.flat import Flat
 from fedadp.local import Loss, cross_entropy, train
 from fedadp.memory import keep_blocks
@@ -89,9 +89,10 @@ class Workshop:
         kept = [i for i, reply in enumerate(replies) if not reply.refused]
         if not kept:
             node, why = next(iter(refused.items()))
-            raise TrainingError(
-                f"round {told.round}: no node's update can be used (node {node}: {why}); "
-                f"a learning rate below {told.learning_rate:g} may help"
+            raise DivergedError(
+                f"round {told.round}: no node's update can be used (node {node}: {why})",
+                told.round,
+                told.learning_rate,
             )
         return Cohort.of(
             [nodes[i] for i in kept],
@@ -121,9 +122,10 @@ def _try_out(module: nn.Module, examples: Examples, loss: Loss) -> None:
     flat = Flat(copy.deepcopy(module).train())
     x, y = examples.x[:2], examples.y[:2]
     try:
-        loss(flat.module(flat.cast(x)), y)
+        if not loss(flat.module(flat.cast(x)), y).requires_grad:
+            raise ValueError("no gradient comes from its loss")
     except Exception as error:
         raise ModelError(
             f"model: it cannot learn from {x.dtype} inputs of shape {tuple(x.shape[1:])} with "
-            f"labels up to {int(y.max())} ({error}); its input and output must fit the data"
+            f"labels up to {int(y.max())} ({reason(error)}); its input and output must fit the data"
         ) from error

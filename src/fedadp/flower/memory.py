@@ -15,6 +15,7 @@ from fedadp.checkpoint import load_round, save_round
 from fedadp.core import Cohort, Strategy
 from fedadp.flower.schema import Schema
 from fedadp.loop import Round
+from fedadp.promises import first_state, stepped
 
 log = logging.getLogger("fedadp")
 
@@ -27,15 +28,15 @@ class Memory:
         self._path = None if checkpoint is None else Path(checkpoint)
         self._arrays = ArrayRecord()
         self.schema = Schema(())
-        self.now = Round(0, torch.zeros(0), state=strategy.init())
+        self.now = Round(0, torch.zeros(0), state=first_state(strategy))
 
     def begin(self, arrays: ArrayRecord) -> ArrayRecord:
         """The arrays to start from: those given, or those of the checkpoint."""
-        self.now = Round(0, torch.zeros(0), state=self._strategy.init())
+        self.now = Round(0, torch.zeros(0), state=first_state(self._strategy))
         self.hold(0, arrays)
         if self._path is None or not self._path.exists():
             return arrays
-        self.now = load_round(self._path, self._strategy.init(), self._digest)
+        self.now = load_round(self._path, first_state(self._strategy), self._digest)
         self._arrays = self.schema.record(self.now.params, self.now.buffers)
         log.info("goes on after round %d, from %s", self.now.number, self._path)
         return self._arrays
@@ -48,7 +49,7 @@ class Memory:
 
     def advance(self, number: int, cohort: Cohort) -> ArrayRecord:
         """One step of the model, written to the file before anybody hears of it."""
-        delta, state, notes = self._strategy.step(self.now.state, cohort)
+        delta, state, notes = stepped(self._strategy, self.now.state, cohort)
         geometry = cohort.geometry()
         notes = {"norm": geometry.norms, "angle": geometry.angles, **notes}
         params, statistics = self.now.params + delta, self._strategy.statistics(cohort)

@@ -1,0 +1,3 @@
+"""Somebody's script, that runs when it is imported."""
+
+raise SystemExit("usage: bad_exit FILE")
