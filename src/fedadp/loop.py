@@ -93,9 +93,17 @@ def federate(
         if not finite(params):
             what = f"round {number}: the step led to parameters that are not finite"
             raise DivergedError(what, number, told.learning_rate)
-        notes = {**notes, **diagnose(cohort, told), **notes}  # a strategy's own angles stand
+        notes = {**notes, **diagnose(cohort, told), **_own_angles(notes, cohort)}
         now = Round(number, params, buffers, state, cohort.nodes, notes)
         yield now
+
+
+def _own_angles(notes: Mapping[str, Any], cohort: Cohort) -> dict[str, Tensor]:
+    """The angles a strategy weighed by, where it has some: it may see updates as shorter."""
+    angle = notes.get("angle")
+    if isinstance(angle, Tensor) and angle.shape == (len(cohort),):
+        return {"angle": angle}
+    return {}
 
 
 def diagnose(cohort: Cohort, told: Instructions) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from fedadp.flower.schema import Values
 def average_scores(contents: Sequence[RecordDict], key: str) -> MetricRecord:
     """Each metric's average by share, over the nodes that told it as finite numbers.
 
-    >>> told = [(1, 0.5), (3, 0.7), (9, float("nan"))]
+    >>> told = [(1, 0.5), (3, 0.75), (9, float("nan"))]
     >>> records = [MetricRecord({"num-examples": n, "accuracy": a}) for n, a in told]
     >>> average_scores([RecordDict({"metrics": r}) for r in records], "num-examples")
-    {'accuracy': 0.65}
+    {'accuracy': 0.6875}
     """
     told: dict[str, list[tuple[int, Values]]] = {}
     for content in contents:
