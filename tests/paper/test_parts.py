@@ -111,7 +111,8 @@ def test_a_part_is_run_drawn_and_not_run_again(folder):
     page = (folder / "README.md").read_text()
     assert "![Figure 7: nodes of every degree of skew](figures/fig7.svg)" in page
     assert "8 of 8 runs finished; seeds 0, 1" in page
-    assert "Nothing has been run yet: `fedadp paper table1`" in page
+    for part in ("table1", "readings"):
+        assert page.count(f"Nothing has been run yet: `fedadp paper {part}`") == 1
 
 
 def test_every_figure_can_be_drawn(folder):
@@ -120,6 +121,7 @@ def test_every_figure_can_be_drawn(folder):
     assert drawn == {"fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "theory"}
     for path in (folder / "figures").glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
+    assert "| cnn-valid | normalised | mnist-5+5-1 | 133 | " in (folder / "README.md").read_text()
 
 
 def test_status_runs_nothing(folder):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fedadp.checkpoint import write_atomically
+from fedadp.paper import readings
 from fedadp.paper.figures import FIGURES
 from fedadp.paper.parts import CNNS, TITLES, Planned, plan
 from fedadp.paper.results import ByCell, accuracy_at_end, by_cell, core_hours, rounds_to_target
@@ -37,13 +38,25 @@ def _lines(folder: Path) -> Iterator[str]:
 def _part(folder: Path, part: str) -> Iterator[str]:
     if part == "theory":
         yield from _theory(folder)
-        return
-    for cnn in CNNS if part in ("table1", "readings") else (None,):
-        planned = plan(folder, [part], cnn=cnn, seeds=_most_seeds(folder, part))
-        found = by_cell(planned)
-        if cnn is not None and found:
-            yield f"### {cnn}: {NAMED[cnn]}\n"
-        yield from _shown(folder, part, planned, found)
+    elif part == "readings":
+        yield from readings.lines(folder)
+    elif part == "table1":
+        yield from _table1(folder)
+    else:
+        planned = plan(folder, [part], seeds=_most_seeds(folder, part))
+        yield from _shown(folder, part, planned, by_cell(planned))
+
+
+def _table1(folder: Path) -> Iterator[str]:
+    """A table per reading of the CNN that has runs."""
+    seeds = _most_seeds(folder, "table1")
+    plans = {cnn: plan(folder, ["table1"], cnn=cnn, seeds=seeds) for cnn in CNNS}
+    found = {cnn: runs for cnn in CNNS if (runs := by_cell(plans[cnn]))}
+    for cnn, runs in found.items():
+        yield f"### {cnn}: {NAMED[cnn]}\n"
+        yield from _shown(folder, "table1", plans[cnn], runs)
+    if not found:
+        yield from _shown(folder, "table1", [], {})
 
 
 def _shown(folder: Path, part: str, planned: Sequence[Planned], found: ByCell) -> Iterator[str]:
