@@ -27,11 +27,13 @@ def fig1(found: ByCell, folder: Path) -> None:
 
 
 def fig2(found: ByCell, folder: Path) -> None:
-    runs = found["mnist-mixed"]["fedadp"]
-    figure, [[axes]] = panels(1, 1, 5.5, 3.6)
-    draw_nodes(axes, runs[min(runs)], "smoothed_angle", marks=(1, 15))
-    axes.set(xlabel="round", ylabel="smoothed angle (rad)")
-    legend(axes, title="star: round 1, pentagon: round 15")
+    strategies = found["mnist-mixed"]
+    figure, [row] = panels(1, len(strategies), 4.4, 3.4)
+    for axes, (strategy, runs) in zip(row, strategies.items(), strict=True):
+        draw_nodes(axes, runs[min(runs)], "smoothed_angle", marks=(1, 15))
+        axes.set(xlabel="round", title=strategy, ylim=(0.5, 1.6))
+    row[0].set_ylabel("smoothed angle (rad)")
+    legend(row[-1], title="star: round 1, pentagon: round 15")
     save(figure, folder, "fig2")
 
 
