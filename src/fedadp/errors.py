@@ -92,6 +92,10 @@ class QuorumError(TrainingError):
     """So many rounds in a row were abandoned that the run ends."""
 
     exit_code = 3
+    SIGN = "no quorum; "  # by which whoever reads a server's words knows it
+
+    def __init__(self, message: str) -> None:
+        super().__init__(self.SIGN + message.removeprefix(self.SIGN))
 
 
 class RunError(FedadpError):

@@ -1,6 +1,7 @@
 """Our strategies as Flower's."""
 
 import copy
+import inspect
 import logging
 
 import numpy as np
@@ -9,18 +10,20 @@ import torch
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message
 from flwr.serverapp.strategy import FedAvg as Stock
 from flwr.serverapp.strategy import Strategy
+from flwr.superlink.grid import HttpGrid
 
 import fedadp
 from fedadp import Cohort
-from fedadp.errors import QuorumError, RunError
-from fedadp.flower import FedAdp, lift
+from fedadp.errors import QuorumError, RunError, TrainingError
+from fedadp.flower import FedAdp, Lifted, lift
 from fedadp.quorum import Quorum
-from fedadp.testing.loopback import Faults
+from fedadp.testing.loopback import Faults, Loopback
 
 from .federations import grid_of, reply, start, steps, weights
 from .quickstart import client_app, make_model
 
 MOVES = [[3.0, 0.0], [2.0, 1.0], [-1.0, 2.0]]
+NODES = {100 + i: {"partition-id": i} for i in range(3)}
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +48,14 @@ def test_it_takes_what_flowers_fedavg_takes():
         alpha=3.0, smoothing="rounds",
     )  # fmt: skip
     assert strategy.strategy == fedadp.FedAdp(alpha=3.0, smoothing="rounds")
+
+
+def test_each_argument_of_flowers_fedavg_is_there_with_its_default():
+    ours = inspect.signature(Lifted.__init__).parameters
+    for name, theirs in inspect.signature(Stock.__init__).parameters.items():
+        assert (ours[name].default, ours[name].kind) == (theirs.default, theirs.kind)
+    order = [name for name in ours if name != "strategy"]
+    assert order[: len(order) - 3] == list(inspect.signature(Stock.__init__).parameters)
 
 
 def test_lifted_fedavg_is_flowers_fedavg():
@@ -90,6 +101,22 @@ def test_robust_mode_keeps_one_node_from_turning_the_model_round():
     assert ends[True][0] > 1.8
 
 
+def test_robust_mode_is_on_where_nodes_are_on_machines_of_their_own():
+    class Elsewhere(Loopback, HttpGrid):
+        """As in a deployment."""
+
+    def end(grid, **options):
+        strategy = FedAdp(**options)
+        return weights(start(strategy, grid(steps(MOVES), NODES), rounds=2)), strategy.strategy
+
+    robust, plain = end(Loopback, robust=True), end(Loopback, robust=False)
+    assert not torch.equal(robust[0], plain[0])
+    assert torch.equal(end(Elsewhere)[0], robust[0])
+    assert end(Elsewhere)[1] == fedadp.Robust(fedadp.FedAdp())
+    assert torch.equal(end(Elsewhere, robust=False)[0], plain[0])
+    assert torch.equal(end(Loopback)[0], plain[0])
+
+
 def test_angles_are_those_of_the_trainable_part_alone():
     result = quickstart(FedAdp(), rounds=1)
     module = make_model()
@@ -122,6 +149,41 @@ def test_who_was_not_asked_does_not_count():
     assert len(replies) == 3
     _, metrics = strategy.aggregate_train(1, replies)
     assert set(metrics["node"]) == asked
+
+
+def test_a_reply_is_from_whom_was_asked_whatever_it_says_of_its_sender():
+    class Posing(Loopback):
+        def pull_messages(self, message_ids):
+            for message in super().pull_messages(message_ids):
+                if message.metadata.src_node_id == 102:
+                    message.metadata.__dict__["_src_node_id"] = 101
+                yield message
+
+    posed = start(FedAdp(), Posing(steps(MOVES), NODES), rounds=2)
+    honest = start(FedAdp(), grid_of(steps(MOVES), 3), rounds=2)
+    assert posed.train_metrics_clientapp == honest.train_metrics_clientapp
+
+
+def test_a_model_per_node_is_held_once():
+    seen = []
+
+    class Watching(FedAdp):
+        def aggregate_train(self, server_round, replies):
+            replies = list(replies)
+            seen.extend(list(message.content) for message in replies)
+            return super().aggregate_train(server_round, replies)
+
+    strategy = Watching()
+    start(strategy, grid_of(steps(MOVES), 3), rounds=1)
+    assert seen == [["metrics"]] * 3
+    assert strategy._replies is None
+
+
+def test_a_step_to_what_no_float_can_hold_ends_the_run_and_keeps_the_model():
+    strategy = lift(fedadp.Momentum(fedadp.FedAvg()))
+    with pytest.raises(TrainingError, match="the model of round 1 is kept"):
+        start(strategy, grid_of(steps([[1.5e38, 0.0], [1.5e38, 1.0]]), 2), rounds=3)
+    assert torch.isfinite(strategy.now.params).all()
 
 
 def test_a_subclass_may_leave_replies_out():

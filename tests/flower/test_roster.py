@@ -75,3 +75,30 @@ def test_a_node_that_fails_to_say_who_it_is_is_asked_again_ever_less_often():
     while 5 not in met.greet():
         assert met._greetings < 40
     assert asked[-1] == 32
+
+
+def test_nobody_takes_the_place_of_a_node_that_is_there(tmp_path, caplog):
+    """Known from the file alone, and online: who claims its number now is somebody else."""
+    file = tmp_path / "roster.json"
+    roster(file).greet()
+    again = roster(file)
+    again._grid._configs[9000] = {"n": 5}
+    with caplog.at_level(logging.WARNING, "fedadp"):
+        assert again.greet() == set(NODES)
+    assert again.members[5].flower == 1005
+    assert "it calls itself number 5, as another node does already" in caplog.text
+
+
+def test_a_node_that_was_mended_is_let_in_without_a_restart():
+    broken = {"there": True}
+
+    def seat(context, _):
+        number = context.node_config["n"]
+        if number == 5 and broken["there"]:
+            return Seat(5, "", Workshop(nn.Linear(6, 3), NODES))
+        return Seat(number, "", SHOP)
+
+    met = roster(seat=seat)
+    assert met.greet() == set(NODES) - {5}
+    broken["there"] = False
+    assert met.greet() == set(NODES)

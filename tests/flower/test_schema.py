@@ -99,7 +99,10 @@ def text(words):
         (packed(GOOD.tobytes(), shape=(2,)), r"\[2\]"),
         (packed(b"\x93NUMPY\x01\x00" + text("-" * 3900 + "1")), "not what its head says"),
         (packed(b"\x93NUMPY\x01\x00" + text("(" * 3900)), "not what its head says"),
-        (packed(GOOD.tobytes(), shape=(10**30,) * 999, dtype="\x1b[31m" * 99), r"\.\.\., not float32"),
+        (
+            packed(GOOD.tobytes(), shape=(10**30,) * 999, dtype="\x1b[31m" * 99),
+            r"\.\.\., not float32",
+        ),
     ],
     ids=range(17),
 )

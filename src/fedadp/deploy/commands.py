@@ -87,12 +87,13 @@ def up_command(
 ) -> None:
     """Run the app in a whole deployment on this machine: TLS, keys, supervised nodes.
 
-    It ends with the run, and says in its exit code whether that was completed. Ctrl-C ends all.
+    It ends with the run. Its exit code says whether that was completed (0), ended because too few
+    nodes replied (3), or failed (4). Ctrl-C ends all.
     """
     from fedadp.deploy.place import Place
     from fedadp.deploy.up import Wanted, up
     from fedadp.deploy.up import changes as told
-    from fedadp.errors import DeploymentError
+    from fedadp.errors import DeploymentError, QuorumError
 
     _speak()
     place = Place(folder)
@@ -108,6 +109,9 @@ def up_command(
     wanted = Wanted(app=folder, nodes=nodes, port=port, keys=keys, config=config)
     state = up(wanted, typer.echo)
     if not state.completed:
+        _, sign, why = state.details.partition(QuorumError.SIGN)
+        if sign:
+            raise QuorumError(f"{why}; see {place.logs}")
         why = "" if state.details in ("", "N/A") else f" ({state.details})"
         raise DeploymentError(f"the run is {state.status}{why}; see {place.logs}")
     typer.echo("the run is completed, and everything has ended")

@@ -34,8 +34,8 @@ class RunState(NamedTuple):
 class Control:
     """A SuperLink's Control API, by way of `flwr`."""
 
-    def __init__(self, home: Path) -> None:
-        self.environment = environment(home)
+    def __init__(self, home: Path, marks: Mapping[str, str] | None = None) -> None:
+        self.environment = {**environment(home), **(marks or {})}
 
     def register(self, key: Path) -> subprocess.Popen[str]:
         """Let a node in, by its public key; several may be asked for side by side."""

@@ -18,7 +18,7 @@ from fedadp.deploy.follow import Follower
 from fedadp.deploy.pki import Keys
 from fedadp.deploy.place import Place
 from fedadp.deploy.ports import LOOPBACK, answers, check_free, free_ports
-from fedadp.deploy.processes import PROC, end
+from fedadp.deploy.processes import PROC, end, mark
 from fedadp.deploy.supervisor import Supervisor
 from fedadp.errors import DeploymentError, RunError, require
 
@@ -85,7 +85,7 @@ class Deployment:
     def __init__(self, place: Place, wanted: Wanted, say: Say) -> None:
         self.place, self.wanted, self._say = place, wanted, say
         self.keys = wanted.keys or place.pki
-        self.control = Control(place.flower)
+        self.control = Control(place.flower, mark(place.path, "flwr"))
         self.supervisor = Supervisor(place.path, place.logs, self.control.environment)
         self.port = 0
 

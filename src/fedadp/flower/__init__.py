@@ -13,6 +13,7 @@ except ImportError as error:
     ) from error
 
 from fedadp.flower.apps import node_app, serve, server_app
-from fedadp.flower.strategy import FedAdp, Lifted, lift
+from fedadp.flower.dropin import FedAdp, lift
+from fedadp.flower.strategy import Lifted
 
 __all__ = ["FedAdp", "Lifted", "lift", "node_app", "serve", "server_app"]

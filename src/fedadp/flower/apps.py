@@ -37,9 +37,10 @@ def node_app(file: Path) -> ClientApp:
 
     def seat(context: Context, classes: int) -> Seat:
         experiment = _experiment(file, context)
+        what = f"{file} {_changes(context)}"
         if "site" in context.node_config:
-            return real_seat(experiment, context, classes)
-        return virtual_seat(str(file), experiment, context, classes)
+            return real_seat(what, experiment, context, classes)
+        return virtual_seat(what, experiment, context, classes)
 
     return client_app(seat)
 
@@ -107,7 +108,11 @@ class _Told:
 
 def _experiment(file: Path, context: Context) -> Experiment:
     """What is run, with the changes that the run config tells."""
-    return _read(file, *str(context.run_config.get("set", "")).split())
+    return _read(file, *_changes(context))
+
+
+def _changes(context: Context) -> list[str]:
+    return str(context.run_config.get("set", "")).split()
 
 
 @cache

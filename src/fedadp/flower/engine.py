@@ -41,6 +41,8 @@ class OverGrid:
         self._grid, self._roster, self._schema, self._quorum = grid, roster, schema, quorum
         self._strict, self.close = strict, close
         self._abandoned = 0
+        self._rows: list[Tensor] = []  # used again in every round
+        self._apart: set[int] = set()
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -55,7 +57,7 @@ class OverGrid:
         others = self._quorum.stand_ins(nodes, sorted(there), told.seed, told.round)
         replies = Replies(
             self._schema, len(nodes), most_examples=self._quorum.most_examples,
-            name=self._roster.label,
+            name=self._roster.label, rows=self._rows,
         )  # fmt: skip
         for node in set(nodes) - there:
             replies.refuse(node, "it is offline")
@@ -68,7 +70,11 @@ class OverGrid:
             Message(content, flower, MessageType.TRAIN, ttl=limit, group_id=str(told.round))
             for flower in asked
         ]
-        exchange(self._grid, messages, limit, lambda flower, m: replies.take(asked[flower], m))
+
+        def take(flower: int, message: Message) -> bool:
+            return replies.take(asked[flower], message)
+
+        exchange(self._grid, messages, limit, take, self._apart)
         for node in nodes:
             if node not in replies.seen and len(replies.good) < len(nodes):
                 replies.refuse(node, f"no reply within {limit:g} s")

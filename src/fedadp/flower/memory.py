@@ -13,9 +13,10 @@ from flwr.app import ArrayRecord
 
 from fedadp.checkpoint import load_round, save_round
 from fedadp.core import Cohort, Strategy
+from fedadp.errors import TrainingError
 from fedadp.flower.schema import Schema
 from fedadp.loop import Round
-from fedadp.promises import first_state, stepped
+from fedadp.promises import finite, first_state, stepped
 
 log = logging.getLogger("fedadp")
 
@@ -53,6 +54,11 @@ class Memory:
         geometry = cohort.geometry()
         notes = {"norm": geometry.norms, "angle": geometry.angles, **notes}
         params, statistics = self.now.params + delta, self._strategy.statistics(cohort)
+        if not finite(params):
+            raise TrainingError(
+                f"round {number}: the step led to parameters that are not finite; the model of "
+                f"round {self.now.number} is kept, and a smaller learning rate may help"
+            )
         self.now = Round(number, params, statistics, state, cohort.nodes, notes)
         self._arrays = self.schema.record(params, statistics)
         self._save()

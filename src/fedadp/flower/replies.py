@@ -26,7 +26,7 @@ class Reply(NamedTuple):
     row: int
     examples: int
     statistics: Tensor  # (Q,)
-    content: RecordDict
+    content: RecordDict  # without its arrays, which are in the row
 
 
 class Replies:
@@ -41,12 +41,13 @@ class Replies:
         count_key: str = "num-examples",
         most_examples: int | None = None,
         name: Callable[[int], str] = str,
+        rows: list[Tensor] | None = None,  # (P,) each, of a round that is over
     ) -> None:
         self._schema, self._base = schema, base
         self._wanted, self._count_key, self._most, self._name = (
             wanted, count_key, most_examples, name,
         )  # fmt: skip
-        self._rows: list[Tensor] = []
+        self._rows = [] if rows is None else rows
         self.seen: set[int] = set()
         self.good: dict[int, Reply] = {}
         self.refused: dict[int, str] = {}
@@ -61,20 +62,21 @@ class Replies:
             self.refuse(node, f"it failed: {self.failed[node]}")
         else:
             try:
-                self._keep(node, message.content)
+                message.content = self._keep(node, message.content)
             except UpdateError as error:
                 self.refuse(node, str(error))
         self.seen.add(node)
         return len(self.good) >= self._wanted
 
-    def _keep(self, node: int, content: RecordDict) -> None:
-        arrays, metrics = list(content.array_records.values()), _metrics(content)
-        if len(arrays) != 1:
-            raise UpdateError(f"it sent {len(arrays)} records of arrays, not one")
+    def _keep(self, node: int, content: RecordDict) -> RecordDict:
+        """Decode a reply into a row; what is left of it, for a model per node is enough."""
+        names, metrics = list(content.array_records), _metrics(content)
+        if len(names) != 1:
+            raise UpdateError(f"it sent {len(names)} records of arrays, not one")
         if len(self.good) == len(self._rows):
             self._rows.append(torch.empty(self._schema.size, dtype=self._schema.dtype))
         row = self._rows[len(self.good)]
-        statistics = self._schema.read(arrays[0], row, self._base)
+        statistics = self._schema.read(content.array_records[names[0]], row, self._base)
         loss = metrics.get("loss", 0.0)
         if isinstance(loss, float) and not math.isfinite(loss):
             raise UpdateError(f"its loss is {loss}")
@@ -89,7 +91,9 @@ class Replies:
                 "%s: claims %d examples; they count as %d", self._name(node), examples, self._most
             )
             examples = self._most
-        self.good[node] = Reply(node, len(self.good), examples, statistics, content)
+        rest = RecordDict({name: content[name] for name in content if name != names[0]})
+        self.good[node] = Reply(node, len(self.good), examples, statistics, rest)
+        return rest
 
     def refuse(self, node: int, why: str) -> None:
         """Leave a node out of this round, and say why."""

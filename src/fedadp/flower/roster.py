@@ -50,26 +50,27 @@ class Roster:
         self._seconds = min(seconds, SECONDS_FOR_HELLO)
         self.members = recall(keep, expected.model) if keep else {}
         self._unseen = set(self.members)  # known from the file alone
-        self._refused: dict[int, str] = {}  # by Flower's id
-        self._failed: dict[int, str] = {}  # who did not say who it is, and why
+        self._out: dict[int, str] = {}  # why a node may not take part, by Flower's id
+        self._there: set[int] = set()  # Flower's ids, at the latest greeting
+        self._apart: set[int] = set()
         self._tries: Counter[int] = Counter()
         self._next: dict[int, int] = {}  # the greeting in which to ask again
         self._greetings = 0
 
     def greet(self) -> set[int]:
         """Meet those that are new; the numbers of the members that can be reached now."""
-        there = set(self._grid.get_node_ids())
+        self._there = there = set(self._grid.get_node_ids())
         self._greetings += 1
-        known = {member.flower for member in self.members.values()} | self._refused.keys()
+        known = {member.flower for member in self.members.values()}
         new = [n for n in sorted(there - known) if self._next.get(n, 0) <= self._greetings]
         if new:
             hello = RecordDict({"config": ConfigRecord({"classes": self.expected.classes})})
             asked = [Message(hello, node, HELLO, ttl=self._seconds) for node in new]
-            for node in new:  # until it replies; ever less often, for each time the round waits
-                self._failed[node] = "no reply"
+            for node in new:  # until it may take part; ever less often, for the round waits
+                self._out[node] = "no reply"
                 self._next[node] = self._greetings + 2 ** self._tries[node]
                 self._tries[node] += 1
-            exchange(self._grid, asked, self._seconds, self._meet)
+            exchange(self._grid, asked, self._seconds, self._meet, self._apart)
         reached = {member.number for member in self.members.values() if member.flower in there}
         self._unseen -= reached
         return reached
@@ -80,8 +81,7 @@ class Roster:
         end = clock.monotonic() + seconds
         while len(self.greet()) < fewest:
             if clock.monotonic() > end:
-                reasons = {**self._failed, **self._refused}
-                whys = "; ".join(f"{node}: {why}" for node, why in reasons.items())
+                whys = "; ".join(f"{node}: {why}" for node, why in self._out.items())
                 raise QuorumError(
                     f"nodes: {len(self.members)} of {fewest} that may take part came within "
                     f"{seconds:g} s{f' ({whys})' if whys else ''}; start others, or lower min_nodes"
@@ -96,18 +96,13 @@ class Roster:
     def _meet(self, flower: int, message: Message) -> bool:
         try:
             if message.has_error():
-                why = printable(message.error.reason or f"code {message.error.code}")
-                if self._strict:
-                    raise DataError(why)
-                self._failed[flower] = why
-                log.warning("Flower's node %d failed to say who it is: %s", flower, why)
-                return False
-            self._failed.pop(flower, None)
+                raise DataError(printable(message.error.reason or f"code {message.error.code}"))
             self._admit(_read(flower, message.content))
+            self._out.pop(flower, None)
         except DataError as error:
             if self._strict:
                 raise
-            self._refused[flower] = str(error)
+            self._out[flower] = str(error)
             log.warning("Flower's node %d may not take part: %s", flower, error)
         return False
 
@@ -121,8 +116,9 @@ class Roster:
         if has.classes > wanted.classes:
             raise DataError(f"its labels go up to {has.classes - 1}, ours to {wanted.classes - 1}")
         holder = self.members.get(member.number)
-        taken = holder and holder.flower != member.flower and member.number not in self._unseen
-        if taken:
+        same = holder is None or holder.flower == member.flower
+        moved = holder and member.number in self._unseen and holder.flower not in self._there
+        if not (same or moved):
             raise DataError(f"it calls itself number {member.number}, as another node does already")
         self.members[member.number] = member
         self._unseen.discard(member.number)

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from fedadp.experiment import Experiment
 
 Named = tuple[str, Workshop]
-_last: dict[Hashable, Named] = {}  # virtual nodes in one process share their workshop
+# virtual nodes in one process share their workshop; a process may serve one run after the other
+_last: dict[Hashable, Named] = {}
 
 
-def virtual_seat(run: str, experiment: Experiment, context: Context, _: int) -> Seat:
+def virtual_seat(what: str, experiment: Experiment, context: Context, _: int) -> Seat:
     """A seat of a node whose data is dealt out of the experiment's."""
 
     def make() -> Named:
@@ -30,7 +31,7 @@ def virtual_seat(run: str, experiment: Experiment, context: Context, _: int) -> 
         module = experiment.model.build(federation.shape, federation.classes, experiment.seed)
         return "", Workshop(module, federation.nodes)
 
-    number, (name, shop) = _number(context), _kept(run, make)
+    number, (name, shop) = _number(context), _kept(what, make)
     if number not in shop.data:
         raise SettingError(
             "node-config.partition-id",
@@ -40,7 +41,7 @@ def virtual_seat(run: str, experiment: Experiment, context: Context, _: int) -> 
     return Seat(number, name, shop)
 
 
-def real_seat(experiment: Experiment, context: Context, classes: int) -> Seat:
+def real_seat(what: str, experiment: Experiment, context: Context, classes: int) -> Seat:
     """The seat of a node that has data of its own, as its site.toml says."""
     path, given = Path(str(context.node_config["site"])), _number(context)
 
@@ -53,7 +54,7 @@ def real_seat(experiment: Experiment, context: Context, classes: int) -> Seat:
             module, {given if site.number is None else site.number: examples}
         )
 
-    name, shop = _kept((path, classes, given), make)
+    name, shop = _kept((what, path, classes, given), make)
     return Seat(shop.nodes[0], name, shop)
 
 

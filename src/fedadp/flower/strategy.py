@@ -24,9 +24,6 @@ from fedadp.flower.scores import average_scores
 from fedadp.loop import Round
 from fedadp.quorum import Quorum
 from fedadp.randomness import generator
-from fedadp.strategies import FedAdp as Published
-from fedadp.strategies import Robust
-from fedadp.strategies.angles import Smoothing
 
 log = logging.getLogger("fedadp")
 Average = Callable[[list[RecordDict], str], MetricRecord]
@@ -69,16 +66,23 @@ class Lifted(FlowerStrategy):
             min_available_nodes, weighted_by_key, arrayrecord_key, configrecord_key,
             train_metrics_aggr_fn, evaluate_metrics_aggr_fn or average_scores,
         )  # fmt: skip
+        self._checkpoint = checkpoint
         self._memory = Memory(strategy, checkpoint)
+        self._limit = None if quorum is None else quorum.timeout
         self._timeout = self.quorum.timeout
-        self._replies: Replies | None = None
-        self._asked: frozenset[int] = frozenset()
+        self._replies: Replies | None = None  # of the round that is under way
+        self._sent: list[Message] = []
+        self._apart: set[int] = set()
         self._wanted = self._abandoned = 0
 
     @property
     def now(self) -> Round:
         """What stands after the last round: the parameters, and what the strategy remembers."""
         return self._memory.now
+
+    def weigh_by(self, strategy: Strategy[Any]) -> None:
+        """Another strategy from here on, which remembers nothing yet."""
+        self.strategy, self._memory = strategy, Memory(strategy, self._checkpoint)
 
     def summary(self) -> None:
         log.info("%r, %r", self.strategy, self.quorum)
@@ -97,7 +101,7 @@ class Lifted(FlowerStrategy):
         chosen = [nodes[place] for place in order.tolist()[:wanted]]
         others = self.quorum.stand_ins(chosen, nodes, self.seed, server_round)
         self._memory.hold(server_round - 1, arrays)
-        self._wanted, self._asked = wanted, frozenset([*chosen, *others])
+        self._wanted = wanted
         self._replies = Replies(
             self._memory.schema,
             wanted,
@@ -111,33 +115,42 @@ class Lifted(FlowerStrategy):
             config["proximal-mu"] = told.proximal
         config["server-round"] = server_round
         content = RecordDict({self.arrayrecord_key: arrays, self.configrecord_key: config})
-        return [
+        self._sent = [
             Message(
                 content, flower_id(node), MessageType.TRAIN,
                 ttl=self._timeout, group_id=str(server_round),
             )
             for node in [*chosen, *others]
         ]  # fmt: skip
+        return self._sent
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """One step from the replies that pass; (None, None) where there are too few."""
-        if self._replies is None:
+        """One step from the replies that pass; (None, None) where there are too few.
+
+        Those that `start` fetched are checked already, and their arrays are in rows by now.
+        """
+        gate, self._replies = self._replies, None  # the rows are let go after the step
+        if gate is None:
             return None, None
-        senders = {house_id(m.metadata.src_node_id): m for m in replies if m.has_content()}
-        for node, message in senders.items():
-            if node in self._asked and node not in self._replies.seen:
-                self._replies.take(node, message)
-        good = senders.keys() & self._replies.good.keys()
-        needed = self.quorum.needed(self._wanted)
+        # a reply is from whom its message went to, whatever it says of its sender
+        asked = {m.metadata.message_id: house_id(m.metadata.dst_node_id) for m in self._sent}
+        came = set()
+        for message in replies:
+            node = asked.get(message.metadata.reply_to_message_id)
+            if node is not None and message.has_content():
+                came.add(node)
+                if node not in gate.seen:
+                    gate.take(node, message)
+        good, needed = came & gate.good.keys(), self.quorum.needed(self._wanted)
         if len(good) < needed:
             self._abandon(server_round, len(good), needed)
             return None, None
         self._abandoned = 0
-        arrays = self._memory.advance(server_round, self._replies.cohort(server_round, good))
+        arrays = self._memory.advance(server_round, gate.cohort(server_round, good))
         now = self._memory.now
-        contents = [self._replies.good[node].content for node in now.nodes]
+        contents = [gate.good[node].content for node in now.nodes]
         scores = self._average(contents, self.weighted_by_key)
         return arrays, MetricRecord({**scores, **per_node(now)})
 
@@ -178,7 +191,7 @@ class Lifted(FlowerStrategy):
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
     ) -> Result:
         """The whole of the training; it goes on from the checkpoint, if there is one."""
-        self._timeout = min(timeout, self.quorum.timeout)
+        self._timeout = timeout if self._limit is None else min(timeout, self._limit)
         self.summary()
         arrays = self._memory.begin(initial_arrays)
         first, result = self._memory.now.number + 1, Result()
@@ -207,13 +220,12 @@ class Lifted(FlowerStrategy):
         came: list[Message] = []
 
         def take(node: int, message: Message) -> bool:
-            if not training or self._replies is None:
-                came.append(message)
-                return False
             came.append(message)
+            if not training or self._replies is None:
+                return False
             return self._replies.take(house_id(node), message)
 
-        exchange(grid, messages, self._timeout, take)
+        exchange(grid, messages, self._timeout, take, self._apart)
         return came
 
 
@@ -225,36 +237,3 @@ def per_node(now: Round) -> dict[str, list[int] | list[float]]:
         if name in now.notes
     }
     return {"node": [flower_id(node) for node in now.nodes], **lists}
-
-
-class FedAdp(Lifted):
-    """FedAdp in place of Flower's FedAvg: the same arguments, and four of its own.
-
-    >>> strategy = FedAdp(fraction_train=0.5, min_train_nodes=3, alpha=5.0)
-    >>> strategy.strategy.alpha
-    5.0
-    """
-
-    def __init__(
-        self,
-        *args: Any,
-        alpha: float = 5.0,
-        smoothing: Smoothing = "participations",
-        robust: bool = False,
-        checkpoint: str | Path | None = None,
-        **options: Any,
-    ) -> None:
-        strategy: Strategy[Any] = Published(alpha=alpha, smoothing=smoothing)
-        if robust:
-            strategy = Robust(strategy)
-        super().__init__(strategy, *args, checkpoint=checkpoint, **options)
-
-
-def lift(strategy: Strategy[Any], **options: Any) -> Lifted:
-    """A strategy of fedadp as one of Flower's; options as for Flower's FedAvg.
-
-    >>> from fedadp import FedAvg, Momentum
-    >>> lift(Momentum(FedAvg()), min_train_nodes=3).strategy
-    Momentum(inner=FedAvg(), beta=0.9)
-    """
-    return Lifted(strategy, **options)
