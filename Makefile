@@ -1,12 +1,15 @@
 # Two commands do everything on a fresh machine with python3, pip and make:
 #   make demo    set up, fetch MNIST, and see how many rounds FedAdp saves
 #   make test    set up, and pass lint, types and the whole suite
+#   make test-flower    run Flower for real, and its oldest and newest version (five minutes)
 #   make bench   measure against peers, each in an environment of its own (over an hour)
 
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help env demo test lint types suite bench clean
+# the newest Flower; the oldest is in constraints.txt
+NEWEST := 1.42.0
+.PHONY: help env demo test lint types suite test-flower bench clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -34,6 +37,23 @@ types: env
 
 suite: env
 	$(BIN)/pytest -n auto
+
+# simulations and deployments mostly wait, so a file each side by side
+test-flower: env .venv/newest/ready
+	$(BIN)/pytest -n 2 --dist loadfile -m flower tests/live
+	.venv/newest/bin/python -m pytest -n auto tests/flower tests/deploy
+	.venv/newest/bin/python -m pytest -n 2 -m flower \
+	  tests/live/test_authentication.py tests/live/test_simulation.py -k 'key or bits'
+
+# the newest Flower over the packages of .venv
+.venv/newest/ready: .venv/ready Makefile
+	$(BIN)/python -m venv .venv/newest
+	$(BIN)/python -c 'import sysconfig; base = sysconfig.get_path("purelib"); \
+	  print(f"import site; site.addsitedir({base!r})")' > .venv/newest/base.pth
+	mv .venv/newest/base.pth .venv/newest/lib/python3*/site-packages/
+	.venv/newest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  flwr==$(NEWEST)
+	@touch $@
 
 bench: env
 	$(BIN)/python -m benchmarks.run

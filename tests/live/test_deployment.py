@@ -56,7 +56,11 @@ class Own(Source):
         return Dataset("own", few, whole.test, whole.classes)
 '''
 SITE = 'name = "St. Nowhere"\ndata = "app.task:Own"\n'
-CHANGES = ("strategy=fedadp", "model=mlr", "rounds=5", "engine.quorum.min_nodes=3")
+# it ends soon after the killed node is back, however many rounds were abandoned meanwhile
+CHANGES = (
+    "strategy=fedadp", "model=mlr", "rounds=60", "target=0.6", "engine.quorum.min_nodes=3",
+    "engine.quorum.max_abandoned=60",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -96,13 +100,13 @@ def test_a_killed_node_and_a_node_that_sends_nan_do_not_stop_it(place, tmp_path)
     changes = [word for change in CHANGES for word in ("--set", change)]
     with said.open("w") as out:
         up = fedadp("flower", "up", place.app, *changes, stdout=out, stderr=out)
-    wait_for(said, "round 1 of 5", up)
+    wait_for(said, "round 1 of 60", up)
     os.kill(supernode(place, "node-1"), signal.SIGKILL)
     found = status(place)
     assert (found["up"], found["server"], found["run"]["status"]) == (True, True, "running")
     assert found["nodes"]["registered"] == 3
     assert found["rounds"]["done"] >= 1
-    assert up.wait(timeout=400) == 0, said.read_text()
+    assert up.wait(timeout=600) == 0, said.read_text()
     text = said.read_text()
     assert "node-1 was killed by signal 9; starts again" in text
     assert "node 2 (St. Nowhere): left out of this round; its update is not finite" in text
@@ -110,7 +114,7 @@ def test_a_killed_node_and_a_node_that_sends_nan_do_not_stop_it(place, tmp_path)
     records = [json.loads(line) for line in lines]
     assert records[0]["nodes"] == records[-1]["nodes"] == [0, 1]
     without = [record for record in records if record["nodes"] == []]  # half of three is two
-    assert records[1] in without
+    assert without
     assert all("1" in record["refused"] and record["abandoned"] for record in without)
     assert {record["accuracy"] for record in without} == {records[0]["accuracy"]}
     assert all(record["refused"]["2"] == "its update is not finite" for record in records)
@@ -134,12 +138,29 @@ def test_down_ends_a_deployment_from_another_shell(place, tmp_path):
     assert list(marked(place.path)) == []
 
 
-def test_a_run_that_fails_is_told_in_the_exit_code(place, tmp_path):
+@pytest.mark.parametrize(
+    ("changes", "code", "why"),
+    [
+        (["rounds=x"], 4, "fedadp: the run is finished:failed"),
+        (
+            ["engine.quorum.min_nodes=9", "engine.quorum.timeout=5"], 3,
+            "fedadp: no quorum; nodes: 1 of 9 that may take part came within 5 s",
+        ),
+    ],
+)  # fmt: skip
+def test_a_run_that_fails_is_told_in_the_exit_code(place, changes, code, why):
+    words = [word for change in changes for word in ("--set", change)]
     up = fedadp(
-        "flower", "up", place.app, "--set", "rounds=x", stdout=subprocess.PIPE,
+        "flower",
+        "up",
+        place.app,
+        "--nodes",
+        1,
+        *words,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )  # fmt: skip
+    )
     _, complained = up.communicate(timeout=300)
-    assert up.returncode == 4, complained
-    assert "fedadp: the run is finished:failed" in complained
+    assert up.returncode == code, complained
+    assert why in complained
     assert list(marked(place.path)) == []
