@@ -41,9 +41,10 @@ class Timed:
         self, params: Tensor, buffers: Tensor, told: Instructions, nodes: Sequence[int]
     ) -> Cohort:
         begin = time.perf_counter()
-        cohort = self._engine.train(params, buffers, told, nodes)
-        self.seconds = time.perf_counter() - begin
-        return cohort
+        try:
+            return self._engine.train(params, buffers, told, nodes)
+        finally:  # an abandoned round takes its time, too
+            self.seconds = time.perf_counter() - begin
 
 
 class Stage(NamedTuple):

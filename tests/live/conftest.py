@@ -23,7 +23,19 @@ def mnist():
     return fetch("mnist")
 
 
-def fedadp(*words, **options):
-    """Our command line, in a process of its own."""
-    words = [sys.executable, "-m", "fedadp", *map(str, words)]
-    return subprocess.Popen(words, text=True, env={**os.environ, "COLUMNS": "200"}, **options)
+@pytest.fixture
+def fedadp():
+    """Our command line, in a process of its own that ends with the test."""
+    children = []
+
+    def begin(*words, **options):
+        words = [sys.executable, "-m", "fedadp", *map(str, words)]
+        environment = {**os.environ, "COLUMNS": "200"}
+        children.append(subprocess.Popen(words, text=True, env=environment, **options))
+        return children[-1]
+
+    yield begin
+    for child in children:
+        if child.poll() is None:
+            child.terminate()
+            child.communicate(timeout=120)

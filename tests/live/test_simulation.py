@@ -12,8 +12,6 @@ import torch
 from fedadp import FedAdp, open_run
 from fedadp.checkpoint import load_round, read_head
 
-from .conftest import fedadp
-
 EXPERIMENT = """
 rounds = 3
 strategy = "fedadp"
@@ -30,7 +28,7 @@ def last_round(folder):
     return load_round(path, FedAdp().init(), read_head(path)["experiment"])
 
 
-def test_an_experiment_file_gives_the_same_bits_on_flower(tmp_path, mnist):
+def test_an_experiment_file_gives_the_same_bits_on_flower(fedadp, tmp_path, mnist):
     file = tmp_path / "mlr.toml"
     file.write_text(EXPERIMENT)
     ended = {}

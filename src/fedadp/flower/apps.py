@@ -97,7 +97,7 @@ class _Told:
 
     def __call__(self, record: Record) -> None:
         if "abandoned" in record:
-            said = f"abandoned; {record['abandoned']}"
+            said = "abandoned"
         else:
             accuracy = record.get("accuracy")
             score = "" if accuracy is None else f"accuracy {accuracy:.2%}, "
