@@ -40,7 +40,7 @@ suite: env
 
 # simulations and deployments mostly wait, so a file each side by side
 test-flower: env .venv/newest/ready
-	$(BIN)/pytest -n 2 --dist loadfile -m flower tests/live
+	$(BIN)/pytest -n 2 --dist loadfile -m flower tests/live tests/flower
 	.venv/newest/bin/python -m pytest -n auto tests/flower tests/deploy
 	.venv/newest/bin/python -m pytest -n 2 -m flower \
 	  tests/live/test_authentication.py tests/live/test_simulation.py -k 'key or bits'

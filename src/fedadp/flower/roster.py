@@ -11,7 +11,7 @@ from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 
 from fedadp.errors import DataError, QuorumError
-from fedadp.flower.exchange import await_nodes, clock_of, exchange
+from fedadp.flower.exchange import SECONDS_BETWEEN_LINES, clock_of, exchange
 from fedadp.flower.members import Member, note, recall
 from fedadp.flower.node import HELLO
 from fedadp.flower.replies import printable
@@ -78,15 +78,18 @@ class Roster:
     def wait(self, fewest: int, seconds: float) -> None:
         """Until so many nodes may take part."""
         clock = clock_of(self._grid)
-        end = clock.monotonic() + seconds
-        while len(self.greet()) < fewest:
-            if clock.monotonic() > end:
+        begin = said = clock.monotonic()
+        while len(there := self.greet()) < fewest:
+            now = clock.monotonic()
+            if now - begin > seconds:
                 whys = "; ".join(f"{node}: {why}" for node, why in self._out.items())
                 raise QuorumError(
-                    f"nodes: {len(self.members)} of {fewest} that may take part came within "
+                    f"nodes: {len(there)} of {fewest} that may take part came within "
                     f"{seconds:g} s{f' ({whys})' if whys else ''}; start others, or lower min_nodes"
                 )
-            await_nodes(self._grid, 1, max(0.0, end - clock.monotonic()))
+            if now - said > SECONDS_BETWEEN_LINES:
+                log.info("waiting for nodes: %d of %d may take part", len(there), fewest)
+                said = now
             clock.sleep(PAUSE)
 
     def label(self, number: int) -> str:
