@@ -14,6 +14,7 @@ FILES = {
     "pyproject.toml": "pyproject.toml",
     "README.md": "README.md",
     "site.toml": "site.toml",
+    "gitignore": ".gitignore",
     "experiment.toml": "{package}/experiment.toml",
     "task.py": "{package}/task.py",
     "server.py": "{package}/server.py",

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from fedadp.deploy import roles
+from fedadp.deploy.bundle import bundle
 from fedadp.deploy.control import Control, RunState
 from fedadp.deploy.follow import Follower
 from fedadp.deploy.pki import Keys
@@ -125,7 +126,8 @@ class Deployment:
 
     def submit(self) -> int:
         """Hand the app to the server; the run's number."""
-        run = self.control.submit(self.place.app, self.wanted.config)
+        app = bundle(self.place.app, self.place.path / "app")
+        run = self.control.submit(app, self.wanted.config)
         self.place.note(run=run, folder=self.wanted.config.get("out"))
         self._say(f"run {run} is submitted")
         return run
