@@ -15,6 +15,7 @@ import fedadp
 from fedadp import Cohort
 from fedadp.errors import TrainingError
 from fedadp.flower import FedAdp, Lifted, lift
+from fedadp.quorum import Quorum
 from fedadp.testing.loopback import Faults, Loopback
 
 from .federations import grid_of, start, steps, weights
@@ -160,6 +161,14 @@ def test_a_reply_is_from_whom_was_asked_whatever_it_says_of_its_sender():
     posed = start(FedAdp(), Posing(steps(MOVES), NODES), rounds=2)
     honest = start(FedAdp(), grid_of(steps(MOVES), 3), rounds=2)
     assert posed.train_metrics_clientapp == honest.train_metrics_clientapp
+
+
+def test_no_message_lives_longer_than_its_round():
+    strategy, grid = FedAdp(quorum=Quorum(timeout=40)), grid_of(steps(MOVES), 3)
+    arrays = ArrayRecord({"w": Array(np.zeros(2, dtype=np.float32))})
+    for configure in (strategy.configure_train, strategy.configure_evaluate):
+        for message in configure(1, arrays, ConfigRecord(), grid):
+            assert message.metadata.ttl == 40
 
 
 def test_a_model_per_node_is_held_once():

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,10 +115,12 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def program(name: str) -> str:
-    """One of Flower's programs, beside our own Python."""
-    path = Path(sys.executable).parent / name
-    if not path.exists():
+    """One of Flower's programs, as installed with us."""
+    beside = [str(Path(sys.executable).parent), sysconfig.get_path("scripts")]
+    own = sysconfig.get_path("scripts", f"{os.name}_user")
+    path = shutil.which(name, path=os.pathsep.join([*beside, own]))
+    if path is None:
         raise MissingExtraError(
             f"fedadp flower: Flower's program {name} is not installed; pip install 'fedadp[flower]'"
         )
-    return str(path)
+    return path

@@ -59,12 +59,13 @@ def exchange(
                 log.info("a reply came that nobody waits for; it does not count")
             elif take(asked.metadata.dst_node_id, reply):
                 return
+        left = end - clock.monotonic()
+        if left <= 0:
+            return
         if replies:
             pause = SHORTEST
-        elif clock.monotonic() >= end:
-            return
         else:
-            clock.sleep(min(pause, max(0.0, end - clock.monotonic())))
+            clock.sleep(min(pause, left))
             pause = min(pause * 1.5, LONGEST)
 
 

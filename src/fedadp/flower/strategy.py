@@ -170,7 +170,10 @@ class Lifted(FlowerStrategy):
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        return self.stock.configure_evaluate(server_round, arrays, config, grid)
+        messages = list(self.stock.configure_evaluate(server_round, arrays, config, grid))
+        for message in messages:  # else a node that is behind works through every old round
+            message.metadata.ttl = self._timeout
+        return messages
 
     def aggregate_evaluate(
         self,
