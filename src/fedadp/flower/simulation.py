@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 import uuid
 from functools import partial
 from queue import SimpleQueue
@@ -14,7 +15,7 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 from torch import nn
 
-from fedadp.errors import RunError
+from fedadp.errors import RunError, reason
 from fedadp.federation import Federation
 from fedadp.flower.engine import OverGrid
 from fedadp.flower.node import client_app
@@ -35,6 +36,8 @@ QUIET = {
     "FLWR_DISABLE_UPDATE_CHECK": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # by its name for other systems: else Ray's servers listen on every interface, to anybody
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
 }
 
 
@@ -66,6 +69,7 @@ class Simulation:
         logging.getLogger("flwr").setLevel(logging.ERROR)
         log.info("starting Flower's simulation of %d nodes; Ray takes a while", nodes)
         self._over = threading.Event()
+        self._error: BaseException | None = None
         self._first: SimpleQueue[Grid | BaseException] = SimpleQueue()
         self._thread = threading.Thread(
             target=self._run, args=(app, nodes, workers), name="fedadp-flower", daemon=True
@@ -73,8 +77,21 @@ class Simulation:
         self._thread.start()
         first = self._first.get()
         if isinstance(first, BaseException):
-            raise RunError(f"engine: Flower's simulation did not start ({first})") from first
+            raise RunError(
+                f"engine: Flower's simulation did not start ({reason(first)})"
+            ) from first
         self.grid: Grid = first
+        self.grid.__dict__["clock"] = self  # whoever waits for nodes is told if they are gone
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """As long as the nodes live."""
+        if not self._thread.is_alive():
+            why = reason(self._error) if self._error else "it ended"
+            raise RunError(f"engine: Flower's simulation does not run any more ({why})")
+        time.sleep(seconds)
 
     def close(self) -> None:
         """End the virtual nodes and Ray."""
@@ -98,4 +115,5 @@ class Simulation:
         try:
             run_simulation(server, app, nodes, backend_config=backend)
         except BaseException as error:  # noqa: BLE001  told where the grid is waited for
+            self._error = error
             self._first.put(error)
