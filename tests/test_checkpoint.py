@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from fedadp import FedAdp
-from fedadp.checkpoint import load_round, save_round, write_atomically
+from fedadp.atomic import write_atomically
+from fedadp.checkpoint import load_round, save_round
 from fedadp.errors import RunError
 from fedadp.loop import Round
 

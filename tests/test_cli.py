@@ -86,7 +86,8 @@ def test_runs_side_by_side_end_with_the_same_bits(toy, tmp_path):
     wrong = ["--jobs", "2", "--set", "partition.examples=999", "--out", tmp_path / "3"]
     failed = fedadp("compare", toy, *wrong)
     assert failed.exit_code == 2
-    assert "failed, as it said above" in failed.stderr
+    assert "node 0 asks for 999 examples" in failed.stderr
+    assert len(failed.stderr.strip().splitlines()) == 1
 
 
 def test_a_mistake_is_one_sentence_and_exit_code_2(toy, tmp_path):
@@ -135,7 +136,7 @@ def test_data_lists_and_draws_who_holds_what(toy, tmp_path):
 
 def test_ctrl_c_keeps_the_run_says_how_to_go_on_and_exits_with_130(toy, tmp_path):
     out = tmp_path / "out"
-    words = [sys.executable, "-m", "fedadp.cli", "run", str(toy), "--out", str(out)]
+    words = [sys.executable, "-m", "fedadp", "run", str(toy), "--out", str(out)]
     words += ["--set", "strategy=fedadp", "--set", "rounds=100000"]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
     deadline = time.monotonic() + 60

@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "fedadp"
 
 CORE = {
     "compiled", "errors", "randomness", "parallel", "memory", "kernels", "geometry", "cohort",
-    "hints", "inmemory", "ondisk", "scaled", "core", "promises", "training",
+    "hints", "inmemory", "ondisk", "scaled", "core", "promises", "training", "atomic",
 }  # fmt: skip
 LEARNING = {"dice", "flat", "local"}
 LOOP = CORE | LEARNING | {"loop"}
@@ -33,27 +33,37 @@ MAY_IMPORT = {
     "quorum": {"errors", "hints", "randomness"},
     "runtime": LOOP | {"engines", "models", "quorum"},
     "federation": CORE | {"data"},
-    "checkpoint": CORE | {"loop"},
-    "testing": LOOP | {"engines", "checkpoint", "flower", "quorum", "strategies", "testing"},
+    "states": {"errors"},
+    "checkpoint": {"atomic", "errors", "loop", "states"},
+    "stopping": set(),
+    "lock": {"errors"},
+    "changes": {"errors"},
+    "console": set(),
+    "testing": LOOP | {"engines", "flower", "quorum", "states", "strategies", "testing"},
     "experiment": CORE | {"data", "models", "runtime", "settings", "strategies"},
     "runs": {"errors", "experiment"},
-    "folder": {"checkpoint", "errors", "experiment", "federation", "loop", "runs"},
-    "drive": LOOP | {"evaluation", "experiment", "federation", "flower", "folder", "runs"},
+    "folder": {"atomic", "changes", "checkpoint", "errors", "experiment", "federation", "lock"}
+    | {"loop", "promises", "runs", "states"},
+    "keeper": {"errors", "folder", "loop"},
+    "drive": LOOP
+    | {"evaluation", "experiment", "federation", "flower", "folder", "keeper", "runs", "stopping"},
     "flower": LOOP
     | {"checkpoint", "data", "drive", "engines", "experiment", "federation", "flower", "quorum"}
     | {"runs", "settings", "strategies"},
     "deploy": {"deploy", "errors", "guard"},
     "catalogue": {"data", "models", "runtime", "strategies"},
-    "report": {"drive", "errors", "parallel", "experiment", "federation", "runs", "report"},
-    "guard": {"errors"},
+    "report": {"", "console", "drive", "errors", "experiment", "federation", "parallel", "report"}
+    | {"runs", "stopping"},
+    "guard": {"", "errors", "stopping"},
     "usage": set(),
     "paper": LOOP
-    | {"checkpoint", "drive", "experiment", "federation", "guard", "models", "paper", "report"}
+    | {"console", "drive", "experiment", "federation", "guard", "models", "paper", "report"}
     | {"runs", "strategies"},
-    "__main__": {"cli"},
+    "__main__": {"", "cli", "stopping"},
     "cli": {
         "",
         "catalogue",
+        "console",
         "data",
         "deploy",
         "errors",

@@ -17,10 +17,10 @@ from fedadp import (
     Training,
     federate,
 )
-from fedadp.checkpoint import same_bits
 from fedadp.engines import Sequential, Threads
 from fedadp.errors import DataError, ModelError, SettingError, TrainingError
 from fedadp.flat import Flat
+from fedadp.states import same_bits
 from fedadp.testing.toys import toy_model, toy_nodes
 
 

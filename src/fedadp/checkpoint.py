@@ -1,46 +1,81 @@
-"""A round on disk: one safetensors file, written whole or not at all, never a pickle."""
+"""A round on disk: a safetensors file, written whole or not at all, never a pickle.
+
+The one before is kept beside it: where the newest is damaged, work goes on from there.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
+import logging
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 from torch import Tensor
 
-from fedadp.errors import RunError
+from fedadp.atomic import sync_folder, write_aside
+from fedadp.errors import RunError, reason
 from fedadp.loop import Round
+from fedadp.states import bits, pack, unpack
 
 FORMAT = "fedadp checkpoint 1"
+FAILURES = (
+    OSError, SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError,
+)  # fmt: skip  # of reading what may be anything
+log = logging.getLogger("fedadp")
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Under another name, synced, then renamed: a reader sees the old file or the new one."""
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with new.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+class Checkpoint(NamedTuple):
+    """What a checkpoint holds: undamaged, though perhaps of another experiment."""
+
+    path: Path
+    head: dict[str, Any]
+    tensors: dict[str, Tensor]
+
+    def round(self, template: Any) -> Round:
+        """The round; `template` is the strategy's first state."""
+        try:
+            state = unpack(template, self.head["state"], "state", self.tensors)
+            number, tensors = int(self.head["number"]), self.tensors
+            return Round(number, tensors["params"], tensors["buffers"], state)
+        except FAILURES as error:
+            raise _unusable(self.path, error) from error
 
 
-def save_round(path: Path, now: Round, digest: str) -> None:
+def generations(path: Path) -> tuple[Path, Path]:
+    """The newest checkpoint, and the one before."""
+    return path, path.with_stem(f"{path.stem}.previous")
+
+
+def is_kept(path: Path) -> bool:
+    """Whether there is any."""
+    return any(file.exists() for file in generations(path))
+
+
+def save_round(
+    path: Path, now: Round, digest: str, settings: Mapping[str, Any] | None = None
+) -> None:
+    """Make this round the newest; the settings say what experiment the digest is of."""
     tensors = {"params": now.params, "buffers": now.buffers}
     state = pack(now.state, "state", tensors)
     head = {"format": FORMAT, "experiment": digest, "number": now.number, "state": state}
+    if settings is not None:
+        head["settings"] = json.loads(json.dumps(settings, default=str))
     # copies, for safetensors takes no two tensors that share memory
     plain = {
         name: torch.clone(t, memory_format=torch.contiguous_format) for name, t in tensors.items()
     }
     head["sha256"] = _sum(head, plain)
-    write_atomically(path, save(plain, {"fedadp": json.dumps(head)}))
+    newest, previous = generations(path)
+    new = write_aside(newest, save(plain, {"fedadp": json.dumps(head)}))
+    if newest.exists():  # a process that dies after this line leaves the one before
+        newest.replace(previous)
+    new.replace(newest)
+    sync_folder(path.parent)
 
 
 def _sum(head: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
@@ -48,25 +83,55 @@ def _sum(head: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
     words = {key: value for key, value in head.items() if key != "sha256"}
     total = hashlib.sha256(json.dumps(words, sort_keys=True).encode())
     for name in sorted(tensors):
-        dtype, shape, memory = _bits(tensors[name])
+        dtype, shape, memory = bits(tensors[name])
         total.update(f"{name} {dtype} {list(shape)}".encode())
         total.update(memory)
     return total.hexdigest()
 
 
 def load_round(path: Path, template: Any, digest: str) -> Round:
-    """The round in a checkpoint; `template` is the strategy's first state."""
+    """The newest usable round of this experiment."""
+    found = newest(path)
+    if found is None:
+        raise RunError(f"{path}: there is no checkpoint; give the place of one")
+    if found.head["experiment"] != digest:
+        raise RunError(f"{path}: belongs to another experiment; start over, or elsewhere")
+    return found.round(template)
+
+
+def newest(path: Path) -> Checkpoint | None:
+    """The newest checkpoint that is whole, if any; a damaged one is put aside."""
+    there = [file for file in generations(path) if file.exists()]
+    troubles = []
+    for file in there:
+        try:
+            found = read(file)
+        except RunError as error:
+            troubles.append(error)
+            continue
+        if troubles:
+            # out of the way, or it would take the place of the one that is whole
+            there[0].replace(path.with_stem(f"{path.stem}.damaged"))
+            log.warning(
+                "%s; the one before is used, of round %d", troubles[0], found.head["number"]
+            )
+        return found
+    if troubles:
+        raise RunError(f"{troubles[0]}; start over with --restart") from troubles[0]
+    return None
+
+
+def read(path: Path) -> Checkpoint:
+    """A checkpoint that is whole: whatever else may be there is one sentence."""
     head = read_head(path)
     try:
         tensors = load(path.read_bytes())
-        if head["experiment"] != digest:
-            raise RunError(f"{path}: belongs to another experiment; start over, or elsewhere")
         if head["sha256"] != _sum(head, tensors):
-            raise RunError(f"{path}: damaged, for its checksum is another; start over")
-        state = unpack(template, head["state"], "state", tensors)
-        return Round(int(head["number"]), tensors["params"], tensors["buffers"], state)
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
-        raise RunError(f"{path}: not a usable checkpoint ({error}); start over") from error
+            raise RunError(f"{path}: damaged, for its checksum is another")
+        head["number"], head["experiment"]
+    except FAILURES as error:
+        raise _unusable(path, error) from error
+    return Checkpoint(path, head, tensors)
 
 
 def read_head(path: Path) -> dict[str, Any]:
@@ -74,64 +139,13 @@ def read_head(path: Path) -> dict[str, Any]:
     try:
         with safe_open(path, "pt") as file:
             head: dict[str, Any] = json.loads(file.metadata()["fedadp"])
-        if head["format"] == FORMAT:
-            return head
-        reason = f"written as {head['format']!r}, not {FORMAT!r}"
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
-        reason = f"not a usable checkpoint ({error})"
-    raise RunError(f"{path}: {reason}; start over with --restart")
+        known = head["format"] == FORMAT
+    except FAILURES as error:
+        raise _unusable(path, error) from error
+    if not known:
+        raise RunError(f"{path}: written as {head['format']!r}, not {FORMAT!r}")
+    return head
 
 
-def pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
-    """The plain part of a state; its tensors are put aside by name."""
-    if isinstance(value, Tensor):
-        tensors[name] = value
-        return None
-    if is_dataclass(value):
-        parts = {f.name: getattr(value, f.name) for f in fields(value)}
-        return {key: pack(part, f"{name}.{key}", tensors) for key, part in parts.items()}
-    if isinstance(value, Mapping):
-        return [[key, pack(part, f"{name}.{key}", tensors)] for key, part in value.items()]
-    if isinstance(value, tuple | list):
-        return [pack(part, f"{name}.{i}", tensors) for i, part in enumerate(value)]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise RunError(
-        f"{name}: a {type(value).__name__} cannot be kept in a checkpoint; a strategy's state is "
-        "made of tensors, numbers, texts, tuples, mappings and frozen dataclasses"
-    )
-
-
-def unpack(template: Any, packed: Any, name: str, tensors: Mapping[str, Tensor]) -> Any:
-    """The state again, in the shape of the template."""
-    if name in tensors:
-        return tensors[name]
-    if is_dataclass(template) and not isinstance(template, type):
-        parts = {f.name: getattr(template, f.name) for f in fields(template)}
-        found = {k: unpack(v, packed[k], f"{name}.{k}", tensors) for k, v in parts.items()}
-        return replace(template, **found)
-    if isinstance(template, Mapping):
-        return {k: unpack(template.get(k), v, f"{name}.{k}", tensors) for k, v in packed}
-    if isinstance(packed, list):
-        like = template if isinstance(template, tuple | list) else ()
-        parts_ = [
-            unpack(like[i] if i < len(like) else None, part, f"{name}.{i}", tensors)
-            for i, part in enumerate(packed)
-        ]
-        return type(template)(*parts_) if hasattr(template, "_fields") else tuple(parts_)
-    return packed
-
-
-def same_bits(one: Any, other: Any) -> bool:
-    """Whether two states are made of the same bits."""
-    ours: dict[str, Tensor] = {}
-    theirs: dict[str, Tensor] = {}
-    left, right = json.dumps(pack(one, "", ours)), json.dumps(pack(other, "", theirs))
-    if left != right or ours.keys() != theirs.keys():
-        return False
-    return all(_bits(ours[name]) == _bits(theirs[name]) for name in ours)
-
-
-def _bits(tensor: Tensor) -> tuple[torch.dtype, torch.Size, bytes]:
-    memory = tensor.detach().reshape(-1).contiguous().view(torch.uint8).numpy()
-    return tensor.dtype, tensor.shape, memory.tobytes()
+def _unusable(path: Path, error: Exception) -> RunError:
+    return RunError(f"{path}: not a usable checkpoint ({reason(error)})")

@@ -29,6 +29,10 @@ app.add_typer(flower_app, name="flower")
 app.command("paper")(paper_command)
 
 File = Annotated[Path, typer.Argument(help="The experiment, a TOML file.", metavar="EXPERIMENT")]
+Begun = Annotated[
+    Path,
+    typer.Argument(help="The experiment, a TOML file; or a run's folder.", metavar="EXPERIMENT"),
+]
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", help="The folder to write to; runs/NAME unless told.")
 ]
@@ -37,6 +41,9 @@ Set = Annotated[
     typer.Option("--set", "-s", metavar="KEY=VALUE", help="Change a setting: strategy.alpha=3."),
 ]
 Restart = Annotated[bool, typer.Option("--restart", help="Start over, and drop what is there.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with what is there, as always; if nothing is, fail.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
 Target = Annotated[
@@ -68,11 +75,12 @@ def main_options(
 @app.command("run")
 @guarded
 def run_command(
-    experiment: File,
+    experiment: Begun,
     out: Out = None,
     changes: Set = None,
     target: Target = None,
     jobs: Jobs = 1,
+    resume: Resume = False,
     restart: Restart = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -81,24 +89,17 @@ def run_command(
 
     Several strategies, seeds or cells in the file make a sweep, a folder for each run.
     """
-    from fedadp.experiment import load_cells
+    from fedadp.report.places import Places
 
-    _sweep(
-        load_cells(experiment, _changes(changes, target)),
-        experiment,
-        out,
-        as_json,
-        restart=restart,
-        quiet=quiet or as_json,
-        show=not as_json,
-        jobs=jobs,
-    )
+    places = Places(experiment, out)
+    cells = places.cells(_changes(changes, target))
+    _sweep(places, cells, as_json, quiet=quiet, jobs=jobs, resume=resume, restart=restart)
 
 
 @app.command("compare")
 @guarded
 def compare_command(
-    experiment: File,
+    experiment: Begun,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
@@ -110,34 +111,29 @@ def compare_command(
     changes: Set = None,
     target: Target = None,
     jobs: Jobs = 1,
+    resume: Resume = False,
     restart: Restart = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare strategies on the same data, initial model, batches and schedule."""
-    from fedadp.experiment import load_cells, rivals
+    from fedadp.experiment import rivals
+    from fedadp.report.places import Places
 
-    cells = load_cells(experiment, _changes(changes, target))
-    _sweep(
-        {name: rivals(cell, strategy or []) for name, cell in cells.items()},
-        experiment,
-        out,
-        as_json,
-        restart=restart,
-        quiet=quiet or as_json,
-        show=not as_json,
-        jobs=jobs,
-    )
+    places = Places(experiment, out)
+    cells = places.cells(_changes(changes, target))
+    against = {name: rivals(cell, strategy or []) for name, cell in cells.items()}
+    _sweep(places, against, as_json, quiet=quiet, jobs=jobs, resume=resume, restart=restart)
 
 
 @app.command("list")
 @guarded
 def list_command(as_json: AsJson = False) -> None:
     """What there is to choose from: strategies, models, data sets, partitions, engines."""
-    from rich.console import Console
     from rich.table import Table
 
     from fedadp.catalogue import catalogue
+    from fedadp.console import Console
 
     choices = catalogue()
     if as_json:
@@ -192,8 +188,7 @@ def data_show(
     as_json: AsJson = False,
 ) -> None:
     """Draw who holds what: nodes by classes."""
-    from rich.console import Console
-
+    from fedadp.console import Console
     from fedadp.experiment import load
     from fedadp.federation import gather
     from fedadp.report.holdings import holdings_table
@@ -215,21 +210,27 @@ def _changes(changes: list[str] | None, target: float | None) -> list[str]:
     return [*(changes or []), *([] if target is None else [f"target={target}"])]
 
 
-def _sweep(cells: dict[str, Any], file: Path, out: Path | None, as_json: bool, **how: Any) -> None:
+def _sweep(
+    places: Any,
+    cells: dict[str, Any],
+    as_json: bool,
+    *,
+    quiet: bool,
+    jobs: int,
+    resume: bool,
+    restart: bool,
+) -> None:
     from fedadp.report.sweep import sweep
 
-    home, found = out or Path("runs") / file.stem, {}
+    homes = {name: places.homes(name, cell) for name, cell in cells.items()}
+    places.check([home for some in homes.values() for home in some], resume, restart)
+    found = {}
     for name, experiments in cells.items():
         if name and not as_json:
             typer.echo(f"\n{name}")
-        found[name] = sweep(experiments, home / name if name else home, **how)
+        found[name] = sweep(
+            experiments, homes[name], places.folder / name, restart=restart,
+            quiet=quiet or as_json, show=not as_json, jobs=jobs,
+        )  # fmt: skip
     if as_json:
         typer.echo(json.dumps(found.get("", found)))
-
-
-def main() -> None:
-    app()
-
-
-if __name__ == "__main__":
-    main()

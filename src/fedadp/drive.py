@@ -16,13 +16,14 @@ from fedadp.evaluation import Evaluator
 from fedadp.experiment import Experiment
 from fedadp.federation import Federation, gather
 from fedadp.flat import Flat
-from fedadp.folder import Folder
+from fedadp.folder import Folder, Kept
+from fedadp.keeper import Keeper
 from fedadp.loop import Engine, Round, federate
 from fedadp.promises import first_state
-from fedadp.runs import Record, Run
+from fedadp.runs import Record, Run, count_rounds
+from fedadp.stopping import check, keeping
 
 log = logging.getLogger("fedadp")
-SECONDS_BETWEEN_CHECKPOINTS = 10.0
 Watch = Callable[[Record], None]
 
 
@@ -75,37 +76,48 @@ def run(
     3
     """
     home = Folder(Path(folder or Path("runs") / experiment.slug), experiment)
-    with home.held(restart):
-        return home.run(_rounds(experiment, home, watch or (lambda _: None), stage))
+    with keeping(), home.held():
+        kept, records = _found(home, restart)
+        if not any(map(experiment.ends_with, records)):
+            _go_on(home, kept, records, watch or (lambda _: None), stage or _here(experiment))
+        return home.run(records)
 
 
-def _rounds(
-    experiment: Experiment, home: Folder, watch: Watch, stage: Stage | None
-) -> list[Record]:
-    strategy, seed = experiment.strategy, experiment.seed
-    kept, records = home.resume(first_state(strategy))
-    ended = any(map(experiment.ends_with, records))
+def _found(home: Folder, restart: bool) -> Kept:
+    """What there is to go on from; what is done about it is said."""
+    label, place = home.experiment.label, home.path
+    if restart:
+        if count := count_rounds(place):
+            log.info("%s: starts over, and drops %d rounds in %s", label, count, place)
+        return None, []
+    kept, records = home.resume()
     if records:
+        ended = any(map(home.experiment.ends_with, records))
         state = "is finished already" if ended else "goes on"
-        log.info("%s: %s, after round %d in %s", experiment.label, state, len(records), home.path)
-    if ended:
-        return records
-    federation, opened = stage or _here(experiment)
-    home.describe(federation, goes_on=kept is not None)
+        log.info("%s: %s, after round %d in %s", label, state, len(records), place)
+    return kept, records
+
+
+def _go_on(
+    home: Folder, kept: Round | None, records: list[Record], watch: Watch, stage: Stage
+) -> None:
+    """Add rounds to the records, until the experiment is at its end."""
+    experiment, federation = home.experiment, stage.federation
+    strategy, seed, chosen = experiment.strategy, experiment.seed, experiment.engine
     module = experiment.model.build(federation.shape, federation.classes, seed)
     flat = Flat(module)
-    workers = experiment.engine.workers
     score = Evaluator(
-        module, federation.test, seed=seed, workers=workers, device=experiment.engine.device
+        module, federation.test, seed=seed, workers=chosen.workers, device=chosen.device
     )
-    runtime = experiment.engine.resolve(experiment.model)
-    log.info("%s: on engine %r, %d parameters", experiment.label, runtime.name, flat.size)
-    done = saved = kept or Round(0, flat.read(), flat.read_buffers(), first_state(strategy))
-    stack = ExitStack()
-    engine = Timed(stack.enter_context(opened(module)))
-    last_save, begin = time.monotonic(), time.perf_counter()
-    try:
-        for now in federate(engine, strategy, done, experiment.training, seed=seed):
+    start = kept or Round(0, flat.read(), flat.read_buffers(), first_state(strategy))
+    with ExitStack() as stack:
+        engine = Timed(stack.enter_context(stage.opened(module)))
+        home.begin(federation, anew=kept is None)
+        runtime = chosen.resolve(experiment.model)
+        log.info("%s: on engine %r, %d parameters", experiment.label, runtime.name, flat.size)
+        keeper = stack.enter_context(Keeper(home, start))
+        begin = time.perf_counter()
+        for now in federate(engine, strategy, start, experiment.training, seed=seed):
             trained = time.perf_counter()
             scores = score(now) if experiment.measures(now.number) else {}
             record = {**now.notes, "round": now.number, "nodes": now.nodes, **scores}
@@ -113,19 +125,13 @@ def _rounds(
             seconds = {"train": engine.seconds, "evaluate": end - trained, "total": end - begin}
             begin = end
             records.append(home.append(record, seconds))
-            done = now
+            keeper.done(now)
             watch(records[-1])
             if experiment.ends_with(records[-1]):
                 break
-            if time.monotonic() - last_save > SECONDS_BETWEEN_CHECKPOINTS:
-                home.keep(done)
-                saved, last_save = done, time.monotonic()
-        log.info("%s: %s", experiment.label, _ending(records[-1]))
-    finally:  # an interrupt or an error loses no round that was finished
-        if done is not saved:
-            home.keep(done)
-        stack.close()
-    return records
+            keeper.tend()
+            check()
+    log.info("%s: %s", experiment.label, _ending(records[-1]))
 
 
 def _here(experiment: Experiment) -> Stage:

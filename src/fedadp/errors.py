@@ -135,6 +135,14 @@ def reason(error: BaseException) -> str:
     return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 3] + "..."
 
 
+def own_mistake(error: BaseException) -> str:
+    """Of an error that nobody foresaw."""
+    return (
+        f"a mistake of fedadp's own, {type(error).__name__}: {reason(error)}; please report it "
+        "with what `fedadp --debug` shows"
+    )
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The way out of a misspelt name, such as "; did you mean 'alpha'?"."""
     names = sorted(known)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -109,15 +110,16 @@ def _asking(what: str, whom: Source | Partition) -> Iterator[None]:
         raise DataError(f"{what}: {where!r} failed ({reason(error)}); mend it") from error
 
 
-_last: list[tuple[Source, Dataset, Examples]] = []  # a sweep's runs share their data
+_last: list[tuple[tuple[Source, Path], Dataset, Examples]] = []  # a sweep's runs share their data
 
 
 def _loaded(source: Source) -> tuple[Dataset, Examples]:
     """The data set and its test examples, ready for a model."""
-    if not (_last and _last[0][0] == source):
+    asked = source, Path.cwd()  # where a relative path begins
+    if not (_last and _last[0][0] == asked):
         with _asking("data", source):
             dataset = source.load()
             if not isinstance(dataset, Dataset):
                 raise TypeError(f"it gave {dataset!r}; a Dataset is needed")
-        _last[:] = [(source, dataset, Examples(dataset.prepare(dataset.test.x), dataset.test.y))]
+        _last[:] = [(asked, dataset, Examples(dataset.prepare(dataset.test.x), dataset.test.y))]
     return _last[0][1:]

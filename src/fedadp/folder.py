@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock, Timeout
 from torch import Tensor
 
-from fedadp.checkpoint import load_round, read_head, save_round, write_atomically
-from fedadp.errors import RunError
-from fedadp.experiment import STOPS, Experiment
+from fedadp.atomic import UNFINISHED, write_atomically
+from fedadp.changes import changes
+from fedadp.checkpoint import Checkpoint, generations, newest, save_round
+from fedadp.errors import FedadpError, RunError
+from fedadp.experiment import Experiment, load
 from fedadp.federation import Federation
+from fedadp.lock import LOCK, Lock
 from fedadp.loop import Round
+from fedadp.promises import first_state
 from fedadp.runs import Record, Run, read_digest, read_kinds, read_records
+from fedadp.states import comes_back
+
+log = logging.getLogger("fedadp")
+Kept = tuple[Round | None, list[Record]]
 
 
 class Folder:
@@ -34,76 +42,83 @@ class Folder:
         self._timings = path / "timings.jsonl"
         self._checkpoint = path / "checkpoint.safetensors"
         self._nodes = path / "nodes.json"
+        self._lock = Lock(path)
 
     @cached_property
     def _digest(self) -> str:
         """Taken once: telling which engine `auto` stands for may mean to build the model."""
         return self.experiment.digest
 
+    @cached_property
+    def _first_state(self) -> Any:
+        return first_state(self.experiment.strategy)
+
     @contextmanager
-    def held(self, restart: bool) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """Make the folder ours for as long as we write to it, or say why it cannot be."""
-        with self._writing():
-            self.path.mkdir(parents=True, exist_ok=True)
-            strangers = [file for file in self.path.iterdir() if file.name != ".lock"]
-        if strangers and not self._toml.exists():
-            raise RunError(f"{self.path}: holds other files; give a folder of its own")
-        lock = FileLock(self.path / ".lock")
-        with self._writing():
-            try:
-                lock.acquire(blocking=False)
-            except Timeout:
-                raise RunError(
-                    f"{self.path}: another process is at work here; wait, or give another folder"
-                ) from None
-        try:
-            self._begin(restart)
+        with ExitStack() as stack:
+            with self._writing():
+                self.path.mkdir(parents=True, exist_ok=True)
+                ours = {self.path / LOCK, *self.path.glob(UNFINISHED)}
+                if set(self.path.iterdir()) - ours and not self._toml.exists():
+                    raise RunError(f"{self.path}: holds other files; give a folder of its own")
+                stack.enter_context(self._lock.held())
+                for file in self.path.glob(UNFINISHED):
+                    file.unlink()
             yield
-        finally:
-            lock.release()
 
-    def _begin(self, restart: bool) -> None:
-        if self._checkpoint.exists() and not restart:
-            self._check_same()
-        with self._writing():
-            if restart:
-                for file in (self._metrics, self._timings, self._checkpoint):
-                    file.unlink(missing_ok=True)
-            if self._table() != self.experiment.table():  # a file that says the same is left alone
-                write_atomically(self._toml, self.experiment.toml().encode())
+    def resume(self) -> Kept:
+        """The last round that was kept, and the metrics up to it; nothing of either in a new run.
 
-    def resume(self, template: Any) -> tuple[Round | None, list[Record]]:
-        """The last round that was kept, and the metrics up to it."""
+        Metrics alone, where somebody took the checkpoint away, tell whether the run was finished.
+        """
         with self._writing():
-            if not self._checkpoint.exists():
-                self._metrics.unlink(missing_ok=True)
-                self._timings.unlink(missing_ok=True)
-                return None, []
-            kept = load_round(self._checkpoint, template, self._digest)
+            return self._resumed(newest(self._checkpoint), read_records(self._metrics))
+
+    def _resumed(self, found: Checkpoint | None, records: list[Record]) -> Kept:
+        if found is None and not any(map(self.experiment.ends_with, records)):
+            if records:
+                self._check_same(None)
+                log.warning("%s: holds no checkpoint, so it begins again", self.path)
+            return None, []
+        self._check_same(found)
+        kept = None
+        if found is not None:
+            kept = found.round(self._first_state)
+            if len(records) < kept.number:
+                raise RunError(
+                    f"{self._metrics}: {len(records)} rounds where the checkpoint has "
+                    f"{kept.number}; start over with --restart"
+                )
+            records = records[: kept.number]
             for file in (self._metrics, self._timings):
                 lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
-                write_atomically(file, b"".join(lines[: kept.number]))
-        records = read_records(self._metrics)
-        if len(records) != kept.number:
-            raise RunError(
-                f"{self._metrics}: {len(records)} rounds where the checkpoint has {kept.number}; "
-                "start over with --restart"
-            )
+                if len(lines) > kept.number:
+                    write_atomically(file, b"".join(lines[: kept.number]))
+        self._write_experiment()
         return kept, records
 
-    def describe(self, federation: Federation, goes_on: bool) -> None:
-        """Say who holds what, beside the metrics that only name the nodes."""
+    def begin(self, federation: Federation, *, anew: bool) -> None:
+        """All is ready for rounds: say who holds what, and drop what a new run does not go on from.
+
+        Not earlier, so that a mistake in an experiment costs nothing that was there.
+        """
         nodes = {
             "kinds": federation.kinds,
             "examples_per_class": federation.counts,
             "sha256": federation.digest(),
         }
-        if goes_on and read_digest(self._nodes) not in (None, nodes["sha256"]):
+        if not anew and read_digest(self._nodes) not in (None, nodes["sha256"]):
             raise RunError(
                 f"{self.path}: the data are not those that the run began with; bring them back, "
                 "or start over with --restart"
             )
         with self._writing():
+            if anew:  # metrics last: without a checkpoint they are only metrics
+                latest, older = generations(self._checkpoint)
+                for file in (older, latest, self._metrics, self._timings):
+                    file.unlink(missing_ok=True)
+                self._write_experiment()
             write_atomically(self._nodes, json.dumps(plain(nodes)).encode())
 
     def run(self, records: Sequence[Record]) -> Run:
@@ -112,6 +127,7 @@ class Folder:
     def append(self, record: Record, seconds: Mapping[str, float]) -> Record:
         """One more line of metrics, as it can be read again; times apart, for they never repeat."""
         line: Record = plain(record)
+        self._lock.check()
         with self._writing():
             for file, entry in ((self._metrics, line), (self._timings, dict(seconds))):
                 with file.open("ab") as out:
@@ -120,11 +136,18 @@ class Folder:
 
     def keep(self, now: Round) -> None:
         """From here the run can go on: metrics first, then the round they lead to."""
+        if not comes_back(now.state, self._first_state):
+            name = type(self.experiment.strategy).__name__
+            raise RunError(
+                f"strategy {name}: its state cannot be had again from a checkpoint; let init() "
+                "give one of the same kind, tensors and keys aside"
+            )
+        self._lock.check()
         with self._writing():
             for file in (self._metrics, self._timings):
                 with file.open("ab") as out:
                     os.fsync(out.fileno())
-            save_round(self._checkpoint, now, self._digest)
+            save_round(self._checkpoint, now, self._digest, self.experiment.identity)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -136,23 +159,32 @@ class Folder:
                 "is still there; make room, or give another folder"
             ) from error
 
-    def _check_same(self) -> None:
-        if read_head(self._checkpoint)["experiment"] != self._digest:
-            there, here = self._table() or {}, self.experiment.table()
-            engines = there.pop("engine", None), here.pop("engine", None)
-            if all(there.get(key) == here.get(key) for key in here.keys() - set(STOPS)):
-                there, here = ({"engine": engine} for engine in engines)
-            changed = _difference(there, here)
+    def _check_same(self, found: Checkpoint | None) -> None:
+        """Refuse to go on with another experiment than the one that was begun."""
+        if found is not None and found.head["experiment"] == self._digest:
+            return
+        there = None if found is None else found.head.get("settings")
+        there, here = there or self._identity_there(), self.experiment.identity
+        if found is not None or there != here:
             raise RunError(
-                f"{self.path}: holds a run of another experiment ({changed}); "
+                f"{self.path}: holds a run of another experiment ({changes(there, here)}); "
                 "give another folder, or start over with --restart"
             )
 
-    def _table(self) -> dict[str, Any] | None:
+    def _identity_there(self) -> dict[str, Any]:
         try:
-            return tomllib.loads(self._toml.read_text(encoding="utf-8"))
+            return load(self._toml)[0].identity
+        except FedadpError:
+            return {}
+
+    def _write_experiment(self) -> None:
+        """A file that says the same is left alone, with its owner's words."""
+        try:
+            there = tomllib.loads(self._toml.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return None
+            there = {}
+        if there != self.experiment.table():
+            write_atomically(self._toml, self.experiment.toml().encode())
 
 
 def plain(value: Any) -> Any:
@@ -166,12 +198,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, int | str) else str(value)
-
-
-def _difference(old: Any, new: Any, place: str = "") -> str:
-    """The first setting that differs, of those that count."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in sorted(old.keys() | new.keys()):
-            if old.get(key) != new.get(key) and (place or key not in STOPS):
-                return _difference(old.get(key), new.get(key), f"{place}.{key}".lstrip("."))
-    return f"{place or 'its file'} is {old!r} there and {new!r} here"

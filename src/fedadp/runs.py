@@ -10,6 +10,7 @@ from typing import Any
 from fedadp.errors import RunError
 from fedadp.experiment import Experiment, load
 
+METRICS = "metrics.jsonl"
 Record = dict[str, Any]  # one line of metrics.jsonl
 
 
@@ -44,14 +45,16 @@ class Run:
 
 def read_records(path: Path) -> list[Record]:
     """The lines of a metrics file; one that a crash cut off does not count."""
-    if not path.exists():
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
         return []
-    whole = [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+    whole = [line for line in lines if line.endswith(b"\n")]
     try:
         records = [json.loads(line) for line in whole]
         if [record["round"] for record in records] != list(range(1, len(records) + 1)):
             raise ValueError("its rounds are not 1, 2, 3 and so on")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError(
             f"{path}: not a run's metrics ({error}); start over with --restart"
         ) from error
@@ -77,6 +80,19 @@ def _said_of_nodes(path: Path, what: str) -> Any:
         return None
 
 
+def count_rounds(folder: Path) -> int:
+    """How many rounds a folder tells of, whatever they are of."""
+    try:
+        return len(read_records(folder / METRICS))
+    except (RunError, OSError):
+        return 0
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a run was begun here."""
+    return any((folder / name).exists() for name in (METRICS, "nodes.json", ".lock"))
+
+
 def open_run(folder: str | Path) -> Run:
     """A run from its folder."""
     path = Path(folder)
@@ -86,5 +102,5 @@ def open_run(folder: str | Path) -> Run:
     experiment, *others = load(toml)
     if others:
         raise RunError(f"{toml}: holds {len(others) + 1} experiments; a run's folder has one")
-    records = tuple(read_records(path / "metrics.jsonl"))
+    records = tuple(read_records(path / METRICS))
     return Run(experiment, path, records, read_kinds(path / "nodes.json"))

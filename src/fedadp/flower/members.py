@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from fedadp.checkpoint import write_atomically
+from fedadp.atomic import write_atomically
 
 log = logging.getLogger("fedadp")
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from flwr.app import ArrayRecord
 
-from fedadp.checkpoint import load_round, save_round
+from fedadp.checkpoint import is_kept, load_round, save_round
 from fedadp.core import Cohort, Strategy
 from fedadp.errors import TrainingError
 from fedadp.flower.schema import Schema
@@ -35,7 +35,7 @@ class Memory:
         """The arrays to start from: those given, or those of the checkpoint."""
         self.now = Round(0, torch.zeros(0), state=first_state(self._strategy))
         self.hold(0, arrays)
-        if self._path is None or not self._path.exists():
+        if self._path is None or not is_kept(self._path):
             return arrays
         self.now = load_round(self._path, first_state(self._strategy), self._digest)
         self._arrays = self.schema.record(self.now.params, self.now.buffers)

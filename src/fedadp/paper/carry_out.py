@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
-
+from fedadp.console import Console
 from fedadp.drive import run
 from fedadp.paper.overview import Overview
 from fedadp.paper.parts import Planned, once

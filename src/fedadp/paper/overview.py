@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from fedadp.console import Console
 from fedadp.drive import Watch
 from fedadp.experiment import Experiment
 from fedadp.paper.parts import Planned

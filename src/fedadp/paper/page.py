@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fedadp.checkpoint import write_atomically
+from fedadp.atomic import write_atomically
 from fedadp.paper import readings
 from fedadp.paper.figures import FIGURES
 from fedadp.paper.parts import CNNS, TITLES, Planned, plan

@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from fedadp.console import Console
 from fedadp.paper.carry_out import state
 from fedadp.paper.parts import TITLES, Planned, plan
 from fedadp.paper.results import by_cell, rounds_to_target

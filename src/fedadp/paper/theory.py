@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedadp.checkpoint import write_atomically
+from fedadp.atomic import write_atomically
 from fedadp.cohort import exact_sum
 from fedadp.experiment import Experiment, load
 from fedadp.federation import Federation, gather

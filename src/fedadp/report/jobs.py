@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-import multiprocessing
-import os
-import signal
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from fedadp.drive import Watch, run
-from fedadp.errors import FedadpError, RunError
+from fedadp.drive import Watch
+from fedadp.errors import RunError
 from fedadp.experiment import Experiment
-from fedadp.parallel import most
 from fedadp.report.progress import Shows
-from fedadp.runs import Record, Run, open_run, read_records
+from fedadp.report.worker import Worker
+from fedadp.runs import METRICS, Record, Run, count_rounds, open_run, read_records
+from fedadp.stopping import check, keeping
 
 SECONDS_BETWEEN_LOOKS = 0.5
-log = logging.getLogger("fedadp")
 
 
 @dataclass
 class Job:
     """A process under way, and how much of its metrics was shown."""
 
-    experiment: Experiment
-    home: Path
-    process: BaseProcess
+    worker: Worker
     tell: Watch
     shown: int = 0
 
     def look(self) -> None:
         """Show what is new; a file that is being cut back is looked at again later."""
+        self.worker.listen()
         with contextlib.suppress(RunError):
-            self._show(read_records(self.home / "metrics.jsonl"))
+            self._show(read_records(self.worker.home / METRICS))
 
     def _show(self, records: list[Record]) -> None:
         for record in records[self.shown :]:
@@ -53,41 +47,27 @@ def run_side_by_side(
     jobs: int,
 ) -> list[Run]:
     """Run them all, `jobs` at a time; whoever fails first ends the others."""
-    spawn = multiprocessing.get_context("spawn")
     waiting = list(zip(experiments, homes, strict=True))
     under_way: list[Job] = []
-    try:
-        while waiting or under_way:
-            while waiting and len(under_way) < jobs:
-                experiment, home = waiting.pop(0)
-                process = spawn.Process(target=_one, args=(experiment, home, restart))
-                process.start()
-                under_way.append(Job(experiment, home, process, shows.begin(experiment)))
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+    with keeping():
+        try:
+            while waiting or under_way:
+                while waiting and len(under_way) < jobs:
+                    experiment, home = waiting.pop(0)
+                    old = count_rounds(home) if restart else 0  # about to be dropped
+                    worker = Worker(experiment, home, restart)
+                    under_way.append(Job(worker, shows.begin(experiment), old))
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+                check()
+                for job in under_way:
+                    job.look()
+                for job in [job for job in under_way if job.worker.over]:
+                    under_way.remove(job)
+                    job.look()
+                    job.worker.check()
+        finally:  # they keep what they have finished
             for job in under_way:
-                job.look()
-            for job in [job for job in under_way if job.process.exitcode is not None]:
-                under_way.remove(job)
-                if job.process.exitcode != 0:
-                    raise RunError(f"{job.home}: {job.experiment.label} failed, as it said above")
-                job.look()
-    finally:  # they keep what they have finished
-        for job in under_way:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(job.process.pid or 0, signal.SIGINT)
-        for job in under_way:
-            job.process.join()
+                job.worker.stop()
+            for job in under_way:
+                job.worker.wait()
     return [open_run(home) for home in homes]
-
-
-def _one(experiment: Experiment, home: Path, restart: bool) -> None:
-    """What a process does: one run, on one core."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    most[0] = 1
-    try:
-        run(experiment, home, restart=restart)
-    except FedadpError as error:
-        log.error("%s: %s", experiment.label, error)
-        raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
+from fedadp.console import Console
 from fedadp.drive import run
 from fedadp.errors import RunError
 from fedadp.experiment import Experiment
@@ -15,10 +14,12 @@ from fedadp.report.jobs import run_side_by_side
 from fedadp.report.plots import accuracy_over_rounds
 from fedadp.report.progress import Watcher
 from fedadp.report.summary import as_json, summarize, table
+from fedadp.stopping import keeping
 
 
 def sweep(
     experiments: Sequence[Experiment],
+    homes: Sequence[Path],
     folder: Path,
     *,
     restart: bool = False,
@@ -26,11 +27,10 @@ def sweep(
     show: bool = True,
     jobs: int = 1,
 ) -> dict[str, Any]:
-    """Run them all under one folder, `jobs` at a time, and say what came of it."""
+    """Run each in its home, `jobs` at a time, and say what came of it; the picture is for all."""
     console = Console(stderr=True)
     target = experiments[0].target
-    homes = [folder / experiment.slug for experiment in experiments]
-    with Watcher(console, quiet) as watcher:
+    with keeping(), Watcher(console, quiet) as watcher:
         if jobs > 1:
             runs = run_side_by_side(experiments, homes, restart, watcher, jobs)
         else:
@@ -41,14 +41,14 @@ def sweep(
     # only now, for the bars would draw over it
     rows = summarize(runs, target)
     result = as_json(rows, target, runs)
+    picture = (folder if len(runs) > 1 else homes[0]) / "accuracy.png"
+    try:  # before the table, whose reader may have gone
+        result["picture"] = str(accuracy_over_rounds(runs, target, picture))
+        said = "" if quiet else f"picture: {picture}"
+    except RunError as error:  # the runs are what counts
+        said = f"no picture: {error}"
     if show:
         Console().print(table(rows, target))
-    where = folder if len(runs) > 1 else homes[0]
-    try:
-        result["picture"] = str(accuracy_over_rounds(runs, target, where / "accuracy.png"))
-    except RunError as error:  # the runs are what counts
-        console.print(f"no picture: {error}", highlight=False, soft_wrap=True)
-    else:
-        if not quiet:
-            console.print(f"picture: {result['picture']}", highlight=False, soft_wrap=True)
+    if said:
+        console.print(said, highlight=False, soft_wrap=True)
     return result

@@ -10,13 +10,13 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from fedadp.checkpoint import pack, same_bits, unpack
 from fedadp.cohort import Cohort
 from fedadp.core import Step, Strategy
 from fedadp.engines import Sequential
 from fedadp.flat import Flat
 from fedadp.local import cross_entropy
 from fedadp.loop import Round, federate
+from fedadp.states import pack, same_bits, unpack
 from fedadp.testing.toys import toy_cohort, toy_nodes
 from fedadp.training import Training
 
