@@ -55,7 +55,7 @@ MAY_IMPORT = {
     "report": {"", "console", "drive", "errors", "experiment", "federation", "parallel", "report"}
     | {"runs", "stopping"},
     "guard": {"", "errors", "stopping"},
-    "usage": set(),
+    "usage": {"guard"},
     "paper": LOOP
     | {"console", "drive", "experiment", "federation", "guard", "models", "paper", "report"}
     | {"runs", "strategies"},

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as type checkers know it; without `typing`, a command begins at once
 if TYPE_CHECKING:
+    from typing import Any
+
     from fedadp.core import Cohort as Cohort
     from fedadp.core import Examples as Examples
     from fedadp.core import Geometry as Geometry

@@ -59,13 +59,20 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except (KeyboardInterrupt, Exception) as error:
             if shown.traceback:
                 raise
-            sentence, code = _told(error)
-            _complain(sentence)
-            raise typer.Exit(code) from None
+            raise typer.Exit(ended_by(error)) from None
         finally:
             _let_go()
 
     return run
+
+
+def ended_by(error: BaseException) -> int:
+    """Say what ended a command; its exit code comes back."""
+    sentence, code = _told(error)
+    with suppress(OSError):  # there may be nobody left to hear it
+        typer.echo(f"fedadp: {sentence}", err=True)
+    _let_go()
+    return code
 
 
 def _told(error: BaseException) -> tuple[str, int]:
@@ -77,15 +84,10 @@ def _told(error: BaseException) -> tuple[str, int]:
         return str(error), error.exit_code
     if isinstance(error, OSError) and error.filename is None and error.errno is not None:
         return (
-            f"the output cannot be written ({error.strerror}); finished rounds are kept",
+            f"the output cannot be written ({error.strerror}); what was finished is kept",
             GONE.get(error.errno, FedadpError.exit_code),
         )
     return own_mistake(error), 1
-
-
-def _complain(sentence: str) -> None:
-    with suppress(OSError):  # there may be nobody left to hear it
-        typer.echo(f"fedadp: {sentence}", err=True)
 
 
 def _let_go() -> None:

@@ -1,15 +1,19 @@
 """Signals that end a command: at once, or by an exception where there is something to keep.
 
-A library leaves signals alone: only commands ask for `install`.
+A library leaves signals alone: only commands ask for `install`. They do so before all else, and
+so this imports next to nothing.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
 
 SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)

@@ -10,6 +10,8 @@ import typer
 from click.exceptions import NoArgsIsHelpError
 from typer.core import TyperGroup
 
+from fedadp.guard import ended_by
+
 
 class Sentences(TyperGroup):
     """Commands that answer a mistaken call with one sentence, as they answer any other mistake."""
@@ -23,21 +25,23 @@ class Sentences(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         try:
             found = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except NoArgsIsHelpError as error:
-            if not standalone_mode:
-                raise
             error.show()
             raise SystemExit(error.exit_code) from None
         except click.ClickException as error:
-            if not standalone_mode:
-                raise
             typer.echo(f"fedadp: {_sentence(error)}", err=True)
             raise SystemExit(error.exit_code) from None
-        if standalone_mode:  # an exit comes back as its code
-            raise SystemExit(found if isinstance(found, int) else 0)
-        return found
+        except OSError as error:  # help that nobody reads
+            raise SystemExit(ended_by(error)) from None
+        except SystemExit as ended:  # the same, as rich has it
+            if isinstance(ended.__context__, BrokenPipeError):
+                raise SystemExit(ended_by(ended.__context__)) from None
+            raise
+        raise SystemExit(found if isinstance(found, int) else 0)  # an exit comes back as its code
 
 
 def _sentence(error: click.ClickException) -> str:
