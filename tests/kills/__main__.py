@@ -9,6 +9,7 @@ import time
 from itertools import cycle
 from pathlib import Path
 
+from . import children
 from .cases import cases
 from .trials import Trials
 
@@ -23,6 +24,7 @@ def main():
     words.add_argument("--keep", action="store_true", help="keep the runs, to look at them")
     told = words.parse_args()
     home, begin = Path(tempfile.mkdtemp(prefix="fedadp-kills-")), time.monotonic()
+    children.warm_up()
     trials = Trials(home, told.seed)
     every = list(cases())
     trials.draw.shuffle(every)

@@ -7,8 +7,13 @@ import time
 import traceback
 from pathlib import Path
 
+import torch
+
 import fedadp
 from fedadp import keeper, parallel, stopping
+from fedadp.core import Examples, Instructions
+from fedadp.engines.softmax import can_descend, descend
+from fedadp.kernels import sums, weigh
 
 from .deaths import Steps
 
@@ -85,3 +90,14 @@ def count_steps(experiment, folder, log):
     code = wait(fork(run(experiment, folder, Steps(folder)), log))
     assert code == 0, Path(log).read_text()
     return int(Path(f"{folder}.steps").read_text())
+
+
+def warm_up():
+    """Load what every run needs, in one thread, so that no child has to."""
+    torch.set_num_threads(1)
+    rows, weights = torch.ones(4, 8), torch.full((4,), 0.25, dtype=torch.float64)
+    sums(rows, weights)
+    weigh(rows, weights, torch.empty(8))
+    examples, order = Examples(torch.ones(4, 3), torch.zeros(4).long()), torch.arange(4)[None]
+    if can_descend(examples, Instructions(round=1), torch.ones(8), 2):
+        descend(torch.ones(1, 8), torch.ones(8), examples, order, [4], Instructions(round=1))
