@@ -70,33 +70,32 @@ class Folder:
     def resume(self) -> Kept:
         """The last round that was kept, and the metrics up to it; nothing of either in a new run.
 
-        Metrics alone, where somebody took the checkpoint away, tell whether the run was finished.
+        Metrics alone are not enough, not even of all rounds: the model is wanted, too.
         """
         with self._writing():
-            return self._resumed(newest(self._checkpoint), read_records(self._metrics))
-
-    def _resumed(self, found: Checkpoint | None, records: list[Record]) -> Kept:
-        if found is None and not any(map(self.experiment.ends_with, records)):
-            if records:
-                self._check_same(None)
-                log.warning("%s: holds no checkpoint, so it begins again", self.path)
-            return None, []
-        self._check_same(found)
-        kept = None
-        if found is not None:
+            found, records = newest(self._checkpoint), read_records(self._metrics)
+            if found is not None or records:
+                self._check_same(found)
+            if found is None:
+                if records:
+                    log.warning("%s: holds no checkpoint, so it begins again", self.path)
+                return None, []
             kept = found.round(self._first_state)
-            if len(records) < kept.number:
-                raise RunError(
-                    f"{self._metrics}: {len(records)} rounds where the checkpoint has "
-                    f"{kept.number}; start over with --restart"
-                )
-            records = records[: kept.number]
-            for file in (self._metrics, self._timings):
-                lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
-                if len(lines) > kept.number:
-                    write_atomically(file, b"".join(lines[: kept.number]))
-        self._write_experiment()
-        return kept, records
+            self._cut_back(kept.number, len(records))
+            self._write_experiment()
+            return kept, records[: kept.number]
+
+    def _cut_back(self, rounds: int, there: int) -> None:
+        """Drop the lines that came after the checkpoint: their rounds are done again."""
+        if there < rounds:
+            raise RunError(
+                f"{self._metrics}: {there} rounds where the checkpoint has {rounds}; start over "
+                "with --restart"
+            )
+        for file in (self._metrics, self._timings):
+            lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
+            if len(lines) > rounds:
+                write_atomically(file, b"".join(lines[:rounds]))
 
     def begin(self, federation: Federation, *, anew: bool) -> None:
         """All is ready for rounds: say who holds what, and drop what a new run does not go on from.
