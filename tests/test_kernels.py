@@ -12,8 +12,8 @@ def test_the_compiled_loops_agree_with_torch(shape, dtype):
     wide = torch.randn(shape[0], shape[1] + 7, dtype=dtype)
     slab = wide[:, 3 : 3 + shape[1]]  # rows that are not side by side
     shares = torch.rand(shape[0], dtype=torch.float64)
-    for scale in (1.0, 1e-3):
-        ours, theirs = sums(slab, shares, scale), torch_sums(slab, shares, scale)
+    for scales in (torch.ones_like(shares), torch.rand_like(shares)):
+        ours, theirs = sums(slab, shares, scales), torch_sums(slab, shares, scales)
         torch.testing.assert_close(ours.squares, theirs.squares, rtol=1e-13, atol=0)
         torch.testing.assert_close(ours.dots, theirs.dots, rtol=1e-11, atol=1e-13)
         assert ours.mean_square == pytest.approx(theirs.mean_square, rel=1e-12)
@@ -27,7 +27,8 @@ def test_the_compiled_loops_agree_with_torch(shape, dtype):
 def test_what_is_not_finite_shows_in_its_own_square(loops):
     slab = torch.randn(3, 3000)
     slab[1, 2500] = torch.nan
-    finite = torch.isfinite(loops(slab, torch.full((3,), 1 / 3, dtype=torch.float64)).squares)
+    thirds = torch.full((3,), 1 / 3, dtype=torch.float64)
+    finite = torch.isfinite(loops(slab, thirds, torch.ones_like(thirds)).squares)
     assert finite.tolist() == [True, False, True]
 
 

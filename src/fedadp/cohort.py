@@ -24,7 +24,10 @@ SLAB_BYTES = 2**23  # of float32: enough work for a thread, little enough to hol
 
 def exact_sum(values: Tensor) -> float:
     """A sum without rounding on the way, so that the order of its terms cannot show."""
-    return math.fsum(values.tolist())
+    try:
+        return math.fsum(values.tolist())
+    except OverflowError:  # on the way, at least
+        return math.fsum((values * 2.0**-100).tolist()) * 2.0**100
 
 
 class Cohort(ABC):

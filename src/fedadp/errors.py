@@ -81,11 +81,13 @@ class DivergedError(TrainingError):
 
     exit_code = 4
 
-    def __init__(self, message: str, number: int, rate: float) -> None:
+    def __init__(self, message: str, number: int, rate: float | None = None) -> None:
+        lower = "a lower learning rate" if rate is None else f"a learning rate below {rate:g}"
         super().__init__(
-            f"{message}; the model of round {number - 1} is kept, and a learning rate below "
-            f"{rate:g}, in another folder or with --restart, may help"
+            f"{message}; the model of round {number - 1} is kept, and {lower}, in another folder "
+            "or with --restart, may help"
         )
+        self.message, self.number = message, number
 
 
 class QuorumError(TrainingError):

@@ -7,6 +7,8 @@ that the bits of a result depend on nothing but the updates.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -17,6 +19,8 @@ from torch import Tensor
 from fedadp.kernels import Sums, sums, weigh
 
 T = TypeVar("T")
+LARGEST = sys.float_info.max
+ROUNDING = 1e-14  # what float64 leaves of a mean where updates cancel out
 
 
 class Walk(Protocol):
@@ -41,8 +45,10 @@ class Geometry:
     @property
     def distances(self) -> Tensor:  # (K,)
         """How far each update lies from the mean: the terms of the divergence of Section V-D."""
-        squared = self.norms**2 + self.mean_norm**2 - 2 * self.norms * self.mean_norm * self.cosines
-        return squared.clamp(min=0).sqrt()
+        scale = power_of_two(max(float(self.norms.max()), self.mean_norm))  # squares then fit
+        norms, mean = self.norms * scale, self.mean_norm * scale
+        squared = norms**2 + mean**2 - 2 * norms * mean * self.cosines
+        return (squared.clamp(min=0).sqrt() / scale).clamp(max=LARGEST)
 
     @property
     def dissimilarity(self) -> tuple[float, float]:
@@ -55,8 +61,8 @@ class Geometry:
 
 def measure(walk: Walk, shares: Tensor) -> Geometry | list[int]:
     """The geometry of the updates, or the rows that hold a value that is not finite."""
-    scale = 1.0
-    total = _total(walk, shares, scale)
+    scales, of_mean = torch.ones_like(shares), 1.0
+    total = _total(walk, shares, scales)
     # squares of float32 always fit into float64; those of a float64 may not
     if not torch.isfinite(total.squares).all() or bool((total.squares < 1e-280).any()):
         peaks = torch.stack(list(walk(_peaks))).amax(dim=0)  # carries NaN along
@@ -64,21 +70,35 @@ def measure(walk: Walk, shares: Tensor) -> Geometry | list[int]:
         if broken:
             return [int(row) for row in broken]
         if bool(((peaks > 1e140) | ((peaks > 0) & (peaks < 1e-140))).any()):
-            scale = 1.0 / max(float(peaks.max()), 1e-300)
-            total = _total(walk, shares, scale)
-    norms = total.squares.sqrt()
-    mean_norm = total.mean_square**0.5
-    if mean_norm <= 1e-14 * float(shares @ norms):  # what float64 leaves where updates cancel out
-        mean_norm = 0.0
-    lengths = norms * mean_norm
-    cosines = torch.where(lengths > 0, total.dots / lengths, 0.0).clamp(-1.0, 1.0)
-    return Geometry(norms / scale, cosines, mean_norm / scale)
+            # each by its own length, so that a huge one leaves the others their cosines
+            scales = torch.tensor(
+                [power_of_two(peak) for peak in peaks.tolist()], dtype=torch.float64
+            )
+            of_mean = power_of_two(float((shares * peaks).max()), room=200)
+            total = _total(walk, shares * of_mean, scales)
+    lengths, mean_length = total.squares.sqrt(), total.mean_square**0.5
+    if mean_length <= ROUNDING * float((shares * of_mean / scales) @ lengths):  # all cancels out
+        mean_length = 0.0
+    both = lengths * mean_length
+    cosines = torch.where(both > 0, total.dots / both, 0.0).clamp(-1.0, 1.0)
+    norms, mean_norm = (lengths / scales).clamp(max=LARGEST), min(mean_length / of_mean, LARGEST)
+    return Geometry(norms, cosines, mean_norm)
 
 
-def _total(walk: Walk, shares: Tensor, scale: float) -> Sums:
-    squares, dots = torch.zeros_like(shares), torch.zeros_like(shares)
+def power_of_two(size: float, room: int = 0) -> float:
+    """What takes a size to about 1, or up to 2**room, and changes no digit of what it scales.
+
+    >>> power_of_two(5.0), power_of_two(0.0)
+    (0.125, 1.0)
+    """
+    exponent = math.frexp(size)[1] if math.isfinite(size) else 1024
+    return 2.0 ** min(max(room - exponent, -1000), 900)
+
+
+def _total(walk: Walk, weights: Tensor, scales: Tensor) -> Sums:
+    squares, dots = torch.zeros_like(weights), torch.zeros_like(weights)
     mean_square = 0.0
-    for part in walk(lambda slab, _: sums(slab, shares, scale)):
+    for part in walk(lambda slab, _: sums(slab, weights, scales)):
         squares += part.squares
         dots += part.dots
         mean_square += part.mean_square

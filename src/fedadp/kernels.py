@@ -41,15 +41,20 @@ class Sums(NamedTuple):
     mean_square: float
 
 
-def sums(slab: Tensor, shares: Tensor, scale: float = 1.0) -> Sums:  # slab (K, c)
-    """Squared norms, and inner products with the share-weighted mean, of updates times `scale`."""
+def sums(slab: Tensor, weights: Tensor, scales: Tensor | None = None) -> Sums:  # slab (K, c)
+    """Squares of updates, and inner products with their weighted mean; each update times its scale.
+
+    The mean is of the updates as they are: weights (K,) are scaled by whoever needs them to be.
+    """
+    scales = torch.ones_like(weights) if scales is None else scales
     loop = compiled(_loop, any_order=True)
     if loop is None or slab.dtype not in COMPILED:
-        return torch_sums(slab, shares, scale)
+        return torch_sums(slab, weights, scales)
     blocks = FEW if len(slab) <= FEW.rows else MEASURED
     squares, dots = np.zeros(len(slab)), np.zeros(len(slab))
-    weights = (shares * scale).numpy()
-    mean_square = loop(*flat_rows(slab), weights, *blocks, scale, squares, dots, np.empty(0))
+    mean_square = loop(
+        *flat_rows(slab), weights.numpy(), *blocks, scales.numpy(), squares, dots, np.empty(0)
+    )
     return Sums(torch.from_numpy(squares), torch.from_numpy(dots), float(mean_square))
 
 
@@ -61,15 +66,16 @@ def weigh(slab: Tensor, weights: Tensor, out: Tensor) -> None:  # slab (K, c), o
     else:
         blocks = FEW if len(slab) <= FEW.rows else SUMMED
         nothing = np.empty(0)
-        loop(*flat_rows(slab), weights.numpy(), *blocks, 1.0, nothing, nothing, out.numpy())
+        loop(*flat_rows(slab), weights.numpy(), *blocks, nothing, nothing, nothing, out.numpy())
 
 
-def torch_sums(slab: Tensor, shares: Tensor, scale: float = 1.0) -> Sums:
-    squares, dots = torch.zeros_like(shares), torch.zeros_like(shares)
+def torch_sums(slab: Tensor, weights: Tensor, scales: Tensor) -> Sums:
+    squares, dots = torch.zeros_like(weights), torch.zeros_like(weights)
     mean_square = torch.zeros((), dtype=torch.float64)
     for strip in torch.split(slab, max(1, WIDE // len(slab)), dim=1):
-        exact = strip.double() if scale == 1.0 else strip.double() * scale
-        mean = shares @ exact  # (c,)
+        exact = strip.double()
+        mean = weights @ exact  # (c,)
+        exact = exact * scales[:, None]
         dots += exact @ mean
         squares += torch.linalg.vecdot(exact, exact)
         mean_square += mean @ mean
@@ -91,10 +97,10 @@ def flat_rows(slab: Tensor) -> tuple[Any, int, int]:
     return flat.numpy(), step, width
 
 
-def _loop(flat, step, width, weights, columns, rows, strip, scale, squares, dots, out):  # type: ignore[no-untyped-def]
+def _loop(flat, step, width, weights, columns, rows, strip, scales, squares, dots, out):  # type: ignore[no-untyped-def]
     """One pass: the weighted sum of the rows goes into `out`, or is measured against each of them.
 
-    Either `out` or `squares` and `dots` are empty.
+    Either `out` is empty, or `scales`, `squares` and `dots` are.
     """
     count, mean_square = len(weights), 0.0
     sums = np.empty(min(columns, width))
@@ -127,7 +133,7 @@ def _loop(flat, step, width, weights, columns, rows, strip, scale, squares, dots
             mean_square += sums[j] * sums[j]
         for k in range(len(squares)):
             row = flat[k * step + start : k * step + start + size]
-            square, dot = 0.0, 0.0
+            scale, square, dot = scales[k], 0.0, 0.0
             for j in range(size):
                 value = scale * row[j]
                 square += value * value

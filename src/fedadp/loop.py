@@ -88,7 +88,10 @@ def federate(
                 f"round {number}: the engine brought updates that began in round {cohort.round}; "
                 "an update counts only in its own round"
             )
-        delta, state, notes = stepped(strategy, state, cohort)
+        try:
+            delta, state, notes = stepped(strategy, state, cohort)
+        except DivergedError as error:
+            raise DivergedError(error.message, number, told.learning_rate) from None
         params, buffers = now.params + delta, strategy.statistics(cohort)
         if not finite(params):
             what = f"round {number}: the step led to parameters that are not finite"

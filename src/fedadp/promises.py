@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from fedadp.core import Cohort, Instructions, Step, Strategy
-from fedadp.errors import FedadpError, StrategyError, reason
+from fedadp.errors import DivergedError, FedadpError, StrategyError, reason
+
+HUGE = 1e-3  # of what a float can hold: sums of such updates may not fit into it
 
 
 def first_state(strategy: Strategy[Any]) -> Any:
@@ -40,7 +42,9 @@ def stepped(strategy: Strategy[Any], state: Any, cohort: Cohort) -> Step[Any]:
             shape = f"shape {tuple(delta.shape)}" if isinstance(delta, Tensor) else "no shape"
             raise ValueError(f"it gave a delta of {shape}; a tensor of shape ({size},) is needed")
         if not finite(delta):
-            raise ValueError("its delta is not finite; no step of the model can be that")
+            if float(cohort.geometry().norms.max()) < HUGE * torch.finfo(cohort.dtype).max:
+                raise ValueError("its delta is not finite; no step of the model can be that")
+            raise DivergedError(f"round {cohort.round}: the step is not finite", cohort.round)
     return Step(*found)
 
 
