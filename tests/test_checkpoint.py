@@ -51,3 +51,13 @@ def test_a_pickle_is_refused_unread(tmp_path):
     path.write_bytes(b"\x80\x04pickled")
     with pytest.raises(RunError, match="not a usable checkpoint"):
         load_round(path, None, "digest")
+
+
+def test_whoever_reads_a_file_that_is_replaced_goes_on_with_the_old_one(tmp_path):
+    path, linked = tmp_path / "file", tmp_path / "linked"
+    write_atomically(path, b"old and longer")
+    linked.hardlink_to(path)
+    with path.open("rb") as reader:
+        write_atomically(path, b"new")
+        assert reader.read() == linked.read_bytes() == b"old and longer"
+    assert path.read_bytes() == b"new"

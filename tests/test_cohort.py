@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -249,3 +250,15 @@ def test_what_is_no_cohort_at_all_is_refused(nodes, updates, examples, says):
 def test_statistics_that_cannot_be_averaged_are_refused(buffers):
     with pytest.raises(UpdateError, match="buffers"):
         Cohort.of([0, 1], torch.ones(2, 4), [1, 1], buffers=buffers)
+
+
+def test_shares_are_the_same_in_whatever_order_the_nodes_come():
+    examples = torch.tensor([1e15, 0.1, 0.7, 3.0, 1e-3, 2.5e14, 0.3, 1 / 3], dtype=torch.float64)
+    total = sum(map(Fraction, examples.tolist()))
+    for seed in range(20):
+        order = torch.randperm(len(examples), generator=torch.Generator().manual_seed(seed))
+        shares = Cohort.of(order.tolist(), torch.ones(len(order), 2), examples[order]).shares
+        expected = examples[order] / float(total)
+        assert torch.equal(shares, expected)
+    tenths = Cohort.of(range(10), torch.ones(10, 2), [0.1] * 10).shares
+    assert tenths.tolist() == [0.1] * 10

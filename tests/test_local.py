@@ -3,6 +3,8 @@ import torch
 from torch import nn
 
 from fedadp import Examples, Instructions
+from fedadp.engines import Sequential
+from fedadp.engines.inprocess import Workshop
 from fedadp.flat import Flat
 from fedadp.local import bounds, cross_entropy, orders, train
 from fedadp.randomness import address
@@ -125,3 +127,22 @@ def test_parts_of_a_model_that_a_batch_does_not_use_stay():
     train(Flat(model), examples, Instructions(round=1), 0, cross_entropy)
     assert torch.equal(model.idle.weight, idle)
     assert not torch.equal(model.used.weight, used)
+
+
+def test_two_nodes_with_the_same_examples_draw_dropout_of_their_own():
+    model = nn.Sequential(nn.Dropout(0.5), nn.Linear(64, 2))
+    one = Examples(torch.ones(1, 64), torch.zeros(1).long())  # no order to differ in
+    engine, flat = Sequential(model, {4: one, 9: one}), Flat(model)
+    told = Instructions(round=1, learning_rate=0.1)
+    cohort = engine.train(flat.read(), flat.read_buffers(), told, (4, 9))
+    (updates,) = cohort.slabs()
+    assert not torch.equal(updates[0], updates[1])
+
+
+def test_an_engine_keeps_a_model_of_its_own():
+    model = nn.Linear(6, 2)
+    shop = Workshop(model, {0: Examples(torch.ones(1, 6), torch.zeros(1).long())})
+    model.double().weight.data.zero_()
+    tool = shop.tool()
+    assert tool.read().dtype == torch.float32
+    assert tool.read().abs().sum() > 0
