@@ -1,12 +1,14 @@
 # Two commands do everything on a fresh machine with python3, pip and make:
 #   make demo    set up, fetch MNIST, and see how many rounds FedAdp saves
 #   make test    set up, and pass lint, types and the whole suite
+#   make chaos   break a federation in every way we know of, and see that nothing is lost (minutes)
+#   make fuzz    ten minutes of hostile input for each of the four readers of files and replies
 #   make bench   measure against peers, each in an environment of its own (over an hour)
 
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help env demo test lint types suite bench clean
+.PHONY: help env demo test lint types suite chaos fuzz bench clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -34,6 +36,13 @@ types: env
 
 suite: env
 	$(BIN)/pytest -n auto
+
+chaos: env
+	$(BIN)/python -m chaos
+
+fuzz: env
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	$(BIN)/python -m fuzz --seconds 600
 
 bench: env
 	$(BIN)/python -m benchmarks.run

@@ -19,6 +19,9 @@ from fedadp.errors import RunError
 from fedadp.loop import Round
 
 FORMAT = "fedadp checkpoint 1"
+UNREADABLE = (  # what reading something else may raise: also numbers, and brackets, without end
+    OSError, SafetensorError, KeyError, ValueError, TypeError, OverflowError, RecursionError,
+)  # fmt: skip
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -65,7 +68,7 @@ def load_round(path: Path, template: Any, digest: str) -> Round:
             raise RunError(f"{path}: damaged, for its checksum is another; start over")
         state = unpack(template, head["state"], "state", tensors)
         return Round(int(head["number"]), tensors["params"], tensors["buffers"], state)
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+    except UNREADABLE as error:
         raise RunError(f"{path}: not a usable checkpoint ({error}); start over") from error
 
 
@@ -77,7 +80,7 @@ def read_head(path: Path) -> dict[str, Any]:
         if head["format"] == FORMAT:
             return head
         reason = f"written as {head['format']!r}, not {FORMAT!r}"
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+    except UNREADABLE as error:
         reason = f"not a usable checkpoint ({error})"
     raise RunError(f"{path}: {reason}; start over with --restart")
 

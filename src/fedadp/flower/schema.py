@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from flwr.app import Array, ArrayRecord
 from torch import Tensor, nn
 
-from fedadp.errors import SettingError, UpdateError
+from fedadp.errors import SettingError, UpdateError, printable, show
 from fedadp.flat import Flat
 from fedadp.inmemory import BUFFER_NAMES
 
 LONGEST_HEADER = 4096  # bytes before the numbers; NumPy writes 128 for most arrays
-READERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+LENGTHS = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4}  # bytes that say a header's length
 Values = np.ndarray[Any, Any]
 
 
@@ -42,27 +38,38 @@ class Entry:
     def read(self, array: Array) -> Values:
         """The numbers, in this shape and type; whoever sent them may have meant harm.
 
-        Length first, header second, numbers last: nothing is allocated on the word of a header.
+        Length first, header second, numbers last: nothing is allocated on the word of a header,
+        and none is parsed: it must be, letter for letter, what NumPy writes for such an array.
         """
-        if array.stype != "numpy.ndarray":
-            raise UpdateError(f"{self.name!r} is packed as {array.stype[:40]!r}, not by NumPy")
+        if array.stype != "numpy.ndarray":  # the types of all three are the sender's choice, too
+            raise UpdateError(f"{self.name!r} is packed as {show(array.stype)}, not by NumPy")
         if (array.dtype, tuple(array.shape)) != (self.dtype, self.shape):
-            sent = f"{array.dtype[:40]} {list(array.shape)[:8]}"
+            sent = printable(f"{array.dtype} {list(array.shape)}"[:60])
             raise UpdateError(f"{self.name!r} is {sent}, not {self.dtype} {list(self.shape)}")
         dtype = np.dtype(self.dtype)
         room = len(array.data) - self.size * dtype.itemsize
         if not 0 < room <= LONGEST_HEADER:
             wanted = self.size * dtype.itemsize
             raise UpdateError(f"{self.name!r} has {len(array.data)} bytes, not {wanted} and a head")
-        head = io.BytesIO(array.data[:room])
-        try:
-            shape, fortran, held = READERS[np.lib.format.read_magic(head)](head)
-        except (KeyError, ValueError, TypeError, SyntaxError) as error:
-            raise UpdateError(f"{self.name!r} does not begin as NumPy's arrays do") from error
-        if (shape, held) != (self.shape, dtype) or head.tell() != room:
+        head = array.data[:room]
+        begin = 8 + LENGTHS.get(head[:8], -8)
+        if begin == 0 or int.from_bytes(head[8:begin], "little") != room - begin:
+            raise UpdateError(f"{self.name!r} does not begin as NumPy's arrays do")
+        order = self._heads.get(head[begin:].rstrip())
+        if order is None:
             raise UpdateError(f"{self.name!r} is not what its head says")
         numbers = np.frombuffer(array.data, dtype, offset=room)
-        return numbers.reshape(self.shape, order="F" if fortran else "C")
+        return numbers.reshape(self.shape, order=order)
+
+    @cached_property
+    def _heads(self) -> Mapping[bytes, Literal["C", "F"]]:
+        """What NumPy says of such an array, for either order of its numbers."""
+        descr = np.lib.format.dtype_to_descr(np.dtype(self.dtype))
+        text = "{{'descr': {!r}, 'fortran_order': {}, 'shape': {!r}, }}"
+        return {
+            text.format(descr, False, self.shape).encode(): "C",
+            text.format(descr, True, self.shape).encode(): "F",
+        }
 
 
 @dataclass(frozen=True)
