@@ -103,6 +103,7 @@ def _rounds(
     stack = ExitStack()
     engine = Timed(stack.enter_context(opened(module)))
     last_save, begin = time.monotonic(), time.perf_counter()
+    last: Record = {}
     try:
         for now in federate(engine, strategy, done, experiment.training, seed=seed):
             trained = time.perf_counter()
@@ -111,20 +112,21 @@ def _rounds(
             end = time.perf_counter()
             seconds = {"train": engine.seconds, "evaluate": end - trained, "total": end - begin}
             begin = end
-            records.append(home.append(record, seconds))
+            last = home.append(record, seconds)  # alone: a run of weeks has many
             done = now
-            watch(records[-1])
-            if experiment.ends_with(records[-1]):
+            watch(last)
+            if experiment.ends_with(last):
                 break
-            if time.monotonic() - last_save > SECONDS_BETWEEN_CHECKPOINTS:
+            # a round over a network is worth more than a file: none is ever asked for again
+            if stage or time.monotonic() - last_save > SECONDS_BETWEEN_CHECKPOINTS:
                 home.keep(done)
                 saved, last_save = done, time.monotonic()
-        log.info("%s: %s", experiment.label, _ending(records[-1]))
+        log.info("%s: %s", experiment.label, _ending(last))
     finally:  # an interrupt or an error loses no round that was finished
         if done is not saved:
             home.keep(done)
         stack.close()
-    return records
+    return home.records()
 
 
 def _here(experiment: Experiment) -> Stage:
