@@ -3,12 +3,13 @@
 #   make test    set up, and pass lint, types and the whole suite
 #   make chaos   break a federation in every way we know of, and see that nothing is lost (minutes)
 #   make fuzz    ten minutes of hostile input for each of the four readers of files and replies
+#   make audit   ask whether a pinned package has a known vulnerability
 #   make bench   measure against peers, each in an environment of its own (over an hour)
 
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help env demo test lint types suite chaos fuzz bench clean
+.PHONY: help env demo test lint types suite audit chaos fuzz security bench clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -37,12 +38,18 @@ types: env
 suite: env
 	$(BIN)/pytest -n auto
 
+audit: env
+	$(BIN)/python -m security.audit
+
 chaos: env
 	$(BIN)/python -m chaos
 
 fuzz: env
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
 	$(BIN)/python -m fuzz --seconds 600
+
+security: env
+	$(BIN)/python -m security
 
 bench: env
 	$(BIN)/python -m benchmarks.run

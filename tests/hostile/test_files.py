@@ -5,9 +5,10 @@ import json
 import struct
 
 import tomli_w
-from fuzz.targets import target
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from fuzz.targets import target
 
 checkpoint, experiment, idx = (target(name).check for name in ("checkpoint", "experiment", "idx"))
 HEAD = {"format": "fedadp checkpoint 1", "experiment": "digest", "number": 3}

@@ -1,6 +1,7 @@
 """What a fuzzer begins with, and what it once found: readers keep their promises on it."""
 
 import pytest
+
 from fuzz.targets import TARGETS, target
 
 

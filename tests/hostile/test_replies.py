@@ -6,12 +6,12 @@ import tracemalloc
 import numpy as np
 import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord, RecordDict
-from fuzz.reply import ARRAYS, judge, reply
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedadp.errors import UpdateError
 from fedadp.flower.schema import Entry
+from fuzz.reply import ARRAYS, judge, reply
 
 GOOD = ARRAYS["w"].data
 dtypes = st.sampled_from(["float32", "float64", "int64", ">f4", "object", "", "f\n4"])

@@ -10,10 +10,9 @@ from chaos.weather import MOMENTS, NODES, crashes, experiment, faults
 
 def test_a_storm_with_crashes_leaves_the_same_bits_as_one_without(tmp_path):
     said = []
-    found = layer_a(seed=3, rounds=60, every=20, folder=tmp_path, say=said.append)
-    assert found["rounds"] == 60
-    assert len(found["lost rounds by crash"]) == 2
-    assert max(found["lost rounds by crash"]) <= 1
+    found = layer_a(seed=23, rounds=40, every=20, folder=tmp_path, say=said.append)
+    assert found["rounds"] == 40
+    assert found["lost rounds by crash"] == [1]
     for fault in ("dropped", "late", "repeated", "NaN"):
         assert found["faults"][fault] > 0
     assert found["attacks"] > 0

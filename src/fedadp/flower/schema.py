@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from flwr.app import Array, ArrayRecord
 from torch import Tensor, nn
 
-from fedadp.errors import SettingError, UpdateError, printable, show
+from fedadp.errors import SettingError, UpdateError, show
 from fedadp.flat import Flat
 from fedadp.inmemory import BUFFER_NAMES
 
 LONGEST_HEADER = 4096  # bytes before the numbers; NumPy writes 128 for most arrays
-LENGTHS = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4}  # bytes that say a header's length
+START = 10  # of them before the text: what marks NumPy's arrays, a version, the text's length
 Values = np.ndarray[Any, Any]
 
 
@@ -35,41 +36,42 @@ class Entry:
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
 
+    @cached_property
+    def heads(self) -> dict[bytes, bool]:
+        """What NumPy writes before such numbers, and whether they come column by column."""
+        heads = {}
+        for fortran in (False, True):
+            told = {"descr": np.dtype(self.dtype).str, "fortran_order": fortran}
+            out = io.BytesIO()
+            np.lib.format.write_array_header_1_0(out, {**told, "shape": self.shape})
+            heads[out.getvalue()[START:].rstrip()] = fortran
+        return heads
+
     def read(self, array: Array) -> Values:
         """The numbers, in this shape and type; whoever sent them may have meant harm.
 
-        Length first, header second, numbers last: nothing is allocated on the word of a header,
-        and none is parsed: it must be, letter for letter, what NumPy writes for such an array.
+        Length first, then the head, numbers last. A head is never interpreted: it must be, letter
+        by letter, what NumPy writes for this shape and type.
         """
-        if array.stype != "numpy.ndarray":  # the types of all three are the sender's choice, too
+        if array.stype != "numpy.ndarray":
             raise UpdateError(f"{self.name!r} is packed as {show(array.stype)}, not by NumPy")
         if (array.dtype, tuple(array.shape)) != (self.dtype, self.shape):
-            sent = printable(f"{array.dtype} {list(array.shape)}"[:60])
+            sent = f"{show(array.dtype)} {show(list(array.shape[:8]))}".replace("'", "")
             raise UpdateError(f"{self.name!r} is {sent}, not {self.dtype} {list(self.shape)}")
         dtype = np.dtype(self.dtype)
         room = len(array.data) - self.size * dtype.itemsize
-        if not 0 < room <= LONGEST_HEADER:
+        if not START < room <= LONGEST_HEADER:
             wanted = self.size * dtype.itemsize
             raise UpdateError(f"{self.name!r} has {len(array.data)} bytes, not {wanted} and a head")
+        start = b"\x93NUMPY\x01\x00" + (room - START).to_bytes(2, "little")
         head = array.data[:room]
-        begin = 8 + LENGTHS.get(head[:8], -8)
-        if begin == 0 or int.from_bytes(head[8:begin], "little") != room - begin:
+        if not head.startswith(start):
             raise UpdateError(f"{self.name!r} does not begin as NumPy's arrays do")
-        order = self._heads.get(head[begin:].rstrip())
-        if order is None:
+        fortran = self.heads.get(head[START:].rstrip())
+        if fortran is None:
             raise UpdateError(f"{self.name!r} is not what its head says")
         numbers = np.frombuffer(array.data, dtype, offset=room)
-        return numbers.reshape(self.shape, order=order)
-
-    @cached_property
-    def _heads(self) -> Mapping[bytes, Literal["C", "F"]]:
-        """What NumPy says of such an array, for either order of its numbers."""
-        descr = np.lib.format.dtype_to_descr(np.dtype(self.dtype))
-        text = "{{'descr': {!r}, 'fortran_order': {}, 'shape': {!r}, }}"
-        return {
-            text.format(descr, False, self.shape).encode(): "C",
-            text.format(descr, True, self.shape).encode(): "F",
-        }
+        return numbers.reshape(self.shape, order="F" if fortran else "C")
 
 
 @dataclass(frozen=True)
