@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -21,6 +22,7 @@ OUT = Path("build/chaos.json")
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, too
     told = _arguments()
     replay = f"python -m chaos --seed {told.seed} --layer {told.layer} --rounds {told.rounds}"
     print(f"seed {told.seed}; once more with: {replay}", flush=True)

@@ -18,7 +18,7 @@ from fedadp.loop import Round
 from fedadp.models import Model
 from security.attacks import ATTACKS, Attack, Attacked
 
-ROUNDS, SEEDS, LAST = 40, 5, 5  # the weight is the mean over the last rounds
+ROUNDS, SEEDS, LAST = 30, 3, 5  # the weight is the mean over the last rounds
 STRATEGIES: dict[str, Strategy[Any]] = {
     "fedavg": FedAvg(),
     "fedadp": FedAdp(),
