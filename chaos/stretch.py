@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,7 @@ class Stretch:
         @contextmanager
         def opened(module: nn.Module) -> Iterator[Engine]:
             shop = Workshop(module, federation.nodes)
+            shop.tool = cache(shop.tool)  # type: ignore[method-assign]  # one copy for all messages
             app = client_app(lambda c, _: Seat(int(str(c.node_config["partition-id"])), "", shop))
             nodes = {FIRST_ID + node: {"partition-id": node} for node in federation.nodes}
             grids.append(grid := Loopback(self._fragile(app), nodes, self.faults))
