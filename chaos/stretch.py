@@ -91,7 +91,7 @@ class Stretch:
             engine = OverGrid(grid, roster, schema, self.quorum)
             yield Observed(engine, grid, self.ledger, self)
 
-        stage = Stage(federation, opened)
+        stage = Stage(federation, opened, pause=0.0)
         found = run(self.experiment, self.folder, stage=stage, watch=self.ends)
         return {
             "rounds": found.rounds,

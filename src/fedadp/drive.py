@@ -51,6 +51,7 @@ class Stage(NamedTuple):
 
     federation: Federation
     opened: Callable[[nn.Module], AbstractContextManager[Engine]]
+    pause: float = SECONDS_BETWEEN_CHECKPOINTS  # 0.0 where a round costs more than a file
 
 
 def run(
@@ -89,7 +90,7 @@ def _rounds(
         log.info("%s: %s, after round %d in %s", experiment.label, state, len(records), home.path)
     if ended:
         return records
-    federation, opened = stage or _here(experiment)
+    federation, opened, pause = stage or _here(experiment)
     home.describe(federation, goes_on=kept is not None)
     module = experiment.model.build(federation.shape, federation.classes, seed)
     flat = Flat(module)
@@ -117,8 +118,7 @@ def _rounds(
             watch(last)
             if experiment.ends_with(last):
                 break
-            # a round over a network is worth more than a file: none is ever asked for again
-            if stage or time.monotonic() - last_save > SECONDS_BETWEEN_CHECKPOINTS:
+            if time.monotonic() - last_save >= pause:
                 home.keep(done)
                 saved, last_save = done, time.monotonic()
         log.info("%s: %s", experiment.label, _ending(last))
