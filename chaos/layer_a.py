@@ -44,6 +44,7 @@ class Pass:
         self.child = subprocess.Popen(
             [sys.executable, "-m", "chaos.stretch", words],
             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,  # a Ctrl-C is for us, who end it
         )  # fmt: skip
 
     def tend(self) -> None:
