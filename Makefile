@@ -2,6 +2,9 @@
 #   make demo    set up, fetch MNIST, and see how many rounds FedAdp saves
 #   make test    set up, and pass lint, types and the whole suite
 #   make test-flower    run Flower for real, and its oldest and newest version (five minutes)
+#   make chaos   break a federation in every way we know of, and see that nothing is lost (minutes)
+#   make fuzz    ten minutes of hostile input for each of the four readers of files and replies
+#   make audit   ask whether a pinned package has a known vulnerability
 #   make bench   measure against peers, each in an environment of its own (over an hour)
 
 PYTHON ?= python3
@@ -9,7 +12,7 @@ BIN := .venv/bin
 .DEFAULT_GOAL := help
 # the newest Flower; the oldest is in constraints.txt
 NEWEST := 1.42.0
-.PHONY: help env demo test lint types suite test-flower bench clean
+.PHONY: help env demo test lint types suite test-flower audit chaos fuzz security bench clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -54,6 +57,18 @@ test-flower: env .venv/newest/ready
 	.venv/newest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
 	  flwr==$(NEWEST)
 	@touch $@
+audit: env
+	$(BIN)/python -m security.audit
+
+chaos: env
+	$(BIN)/python -m chaos
+
+fuzz: env
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	$(BIN)/python -m fuzz --seconds 600
+
+security: env
+	$(BIN)/python -m security
 
 bench: env
 	$(BIN)/python -m benchmarks.run

@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "data": {"core", "errors", "hints", "randomness", "data"},
     "models": {"errors", "flat", "hints", "places", "randomness"},
     "settings": {"errors", "hints", "places"},
+    "tables": {"errors"},
     "places": {"errors"},
     "quorum": {"errors", "hints", "randomness"},
     "runtime": LOOP | {"engines", "models", "quorum"},
@@ -40,7 +41,7 @@ MAY_IMPORT = {
     "changes": {"errors"},
     "console": set(),
     "testing": LOOP | {"engines", "flower", "quorum", "states", "strategies", "testing"},
-    "experiment": CORE | {"data", "models", "runtime", "settings", "strategies"},
+    "experiment": CORE | {"data", "models", "runtime", "settings", "strategies", "tables"},
     "runs": {"errors", "experiment"},
     "folder": {"atomic", "changes", "checkpoint", "errors", "experiment", "federation", "lock"}
     | {"loop", "promises", "runs", "states"},
@@ -49,7 +50,7 @@ MAY_IMPORT = {
     | {"evaluation", "experiment", "federation", "flower", "folder", "keeper", "runs", "stopping"},
     "flower": LOOP
     | {"checkpoint", "data", "drive", "engines", "experiment", "federation", "flower", "quorum"}
-    | {"runs", "settings", "strategies"},
+    | {"runs", "settings", "strategies", "tables"},
     "deploy": {"deploy", "errors", "guard"},
     "catalogue": {"data", "models", "runtime", "strategies"},
     "report": {"", "console", "drive", "errors", "experiment", "federation", "parallel", "report"}

@@ -23,9 +23,10 @@ from fedadp.loop import Round
 from fedadp.states import bits, pack, unpack
 
 FORMAT = "fedadp checkpoint 1"
-FAILURES = (
-    OSError, SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError,
-)  # fmt: skip  # of reading what may be anything
+FAILURES = (  # of reading what may be anything: also numbers, and brackets, without end
+    OSError, SafetensorError, KeyError, ValueError, TypeError, AttributeError, OverflowError,
+    RecursionError,
+)  # fmt: skip
 log = logging.getLogger("fedadp")
 
 

@@ -53,6 +53,7 @@ class Stage(NamedTuple):
 
     federation: Federation
     opened: Callable[[nn.Module], AbstractContextManager[Engine]]
+    pause: float | None = None  # seconds between checkpoints; 0.0 where a round costs more
 
 
 def run(
@@ -79,7 +80,8 @@ def run(
     with keeping(), home.held():
         kept, records = _found(home, restart)
         if not any(map(experiment.ends_with, records)):
-            _go_on(home, kept, records, watch or (lambda _: None), stage or _here(experiment))
+            _go_on(home, kept, watch or (lambda _: None), stage or _here(experiment))
+            records = home.records()
         return home.run(records)
 
 
@@ -98,10 +100,8 @@ def _found(home: Folder, restart: bool) -> Kept:
     return kept, records
 
 
-def _go_on(
-    home: Folder, kept: Round | None, records: list[Record], watch: Watch, stage: Stage
-) -> None:
-    """Add rounds to the records, until the experiment is at its end."""
+def _go_on(home: Folder, kept: Round | None, watch: Watch, stage: Stage) -> None:
+    """Add rounds to the folder, until the experiment is at its end."""
     experiment, federation = home.experiment, stage.federation
     strategy, seed, chosen = experiment.strategy, experiment.seed, experiment.engine
     module = experiment.model.build(federation.shape, federation.classes, seed)
@@ -115,8 +115,9 @@ def _go_on(
         home.begin(federation, anew=kept is None)
         runtime = chosen.resolve(experiment.model)
         log.info("%s: on engine %r, %d parameters", experiment.label, runtime.name, flat.size)
-        keeper = stack.enter_context(Keeper(home, start))
+        keeper = stack.enter_context(Keeper(home, start, stage.pause))
         begin = time.perf_counter()
+        last: Record = {}
         for now in federate(engine, strategy, start, experiment.training, seed=seed):
             trained = time.perf_counter()
             scores = score(now) if experiment.measures(now.number) else {}
@@ -124,14 +125,14 @@ def _go_on(
             end = time.perf_counter()
             seconds = {"train": engine.seconds, "evaluate": end - trained, "total": end - begin}
             begin = end
-            records.append(home.append(record, seconds))
+            last = home.append(record, seconds)  # alone: a run of weeks has many
             keeper.done(now)
-            watch(records[-1])
-            if experiment.ends_with(records[-1]):
+            watch(last)
+            if experiment.ends_with(last):
                 break
             keeper.tend()
             check()
-    log.info("%s: %s", experiment.label, _ending(records[-1]))
+    log.info("%s: %s", experiment.label, _ending(last))
 
 
 def _here(experiment: Experiment) -> Stage:

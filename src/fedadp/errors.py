@@ -35,7 +35,7 @@ class SettingError(FedadpError):
     """A setting that is unknown, of the wrong type, or impossible."""
 
     def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field}: {problem}" if field else problem)
+        super().__init__(printable(f"{field}: {problem}" if field else problem))
         self.field = field
         self.problem = problem
 
@@ -143,6 +143,15 @@ def own_mistake(error: BaseException) -> str:
         f"a mistake of fedadp's own, {type(error).__name__}: {reason(error)}; please report it "
         "with what `fedadp --debug` shows"
     )
+
+
+def printable(text: str) -> str:
+    """A sentence on one line, without what a terminal would obey.
+
+    >>> printable("a key of" + chr(10) + "two lines")
+    'a key of?two lines'
+    """
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

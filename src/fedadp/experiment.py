@@ -17,19 +17,19 @@ import tomli_w
 
 from fedadp.core import Strategy
 from fedadp.data import PARTITIONS, SOURCES, ClassSkew, Mnist, Partition, Source
-from fedadp.errors import SettingError, reason, require
+from fedadp.errors import SettingError, require
 from fedadp.hints import Strict
 from fedadp.models import Model
 from fedadp.runtime import Runtime
 from fedadp.settings import Registries, build, choose, dump
 from fedadp.strategies import STRATEGIES, FedAdp, FedAvg
+from fedadp.tables import DEEPEST_TABLE, read_toml
 from fedadp.training import Training
 
 REGISTRIES: Registries = {Strategy: STRATEGIES, Source: SOURCES, Partition: PARTITIONS}
 STOPS = ("rounds", "target")  # say when to stop, not what happens until then
-LARGEST_FILE = 100_000
-DEEPEST_TABLE = 32
 MOST_ROUNDS = 10**9
+MOST_RUNS = 1000  # of one file: a few lists multiply to more than anybody waits for
 CELL = re.compile(r"[a-z0-9][a-z0-9.+-]*")  # a cell's name is a folder's
 
 
@@ -146,6 +146,7 @@ def parse(table: Mapping[str, Any], place: str = "experiment") -> list[Experimen
 
 def parse_cells(table: Mapping[str, Any], place: str) -> dict[str, list[Experiment]]:
     if "cells" not in table:
+        _check_runs([table], place)
         return {"": _swept(table, place)}
     cells, place = table["cells"], f"{place}.cells"
     rest = {key: value for key, value in table.items() if key != "cells"}
@@ -157,7 +158,20 @@ def parse_cells(table: Mapping[str, Any], place: str) -> dict[str, list[Experime
             raise SettingError(place, f"{name!r} cannot be a folder's name; {way}")
         if not isinstance(cell, dict):
             raise SettingError(f"{place}.{name}", "it takes a table of settings")
-    return {name: _swept(_laid_over(rest, cell), f"{place}.{name}") for name, cell in cells.items()}
+    tables = {name: _laid_over(rest, cell) for name, cell in cells.items()}
+    _check_runs(tables.values(), place)
+    return {name: _swept(cell, f"{place}.{name}") for name, cell in tables.items()}
+
+
+def _check_runs(tables: Iterable[Mapping[str, Any]], place: str) -> None:
+    """Before any is made."""
+
+    def many(value: Any) -> int:
+        return len(value) if isinstance(value, list) else 1
+
+    runs = sum(many(table.get("seed")) * many(table.get("strategy")) for table in tables)
+    if runs > MOST_RUNS:
+        raise SettingError(place, f"{runs:,} runs in one file; at most {MOST_RUNS:,}, so cut it up")
 
 
 def _laid_over(table: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,43 +183,6 @@ def _laid_over(table: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, A
         mixed = isinstance(value, dict) and isinstance(below, dict)
         both[key] = _laid_over(below, value) if mixed else value
     return {**table, **both}
-
-
-def read_toml(file: Path) -> dict[str, Any]:
-    """The table in a file that somebody wrote."""
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise SettingError(file.name, "over 100 kB; an experiment is a few lines of TOML")
-        raw = file.read_bytes()
-    except (OSError, ValueError) as error:  # also a path that can be none
-        why = getattr(error, "strerror", None) or reason(error)
-        raise SettingError(
-            str(file), f"cannot be read ({why}); give an experiment's file"
-        ) from None
-    return parse_toml(raw, str(file))
-
-
-def parse_toml(raw: bytes, place: str) -> dict[str, Any]:
-    """The table in a text that somebody wrote."""
-    try:
-        table = tomllib.loads(raw.decode())
-    except UnicodeDecodeError:
-        raise SettingError(place, "not a text in UTF-8; an experiment is a TOML file") from None
-    except (ValueError, RecursionError) as error:  # also a number of too many digits
-        raise SettingError(place, f"not TOML: {reason(error)}; mend it there") from None
-    _check_depth(table, place)
-    return table
-
-
-def _check_depth(table: Any, place: str) -> None:
-    """Tables as deep as a well are nobody's settings, and exhaust whoever walks them."""
-    layer = [table]
-    for _ in range(DEEPEST_TABLE):
-        layer = [one for each in layer if isinstance(each, dict) for one in each.values()]
-    if layer:
-        raise SettingError(
-            place, f"tables inside one another, at most {DEEPEST_TABLE} deep; use fewer"
-        )
 
 
 def _swept(table: Mapping[str, Any], place: str) -> list[Experiment]:
@@ -220,10 +197,12 @@ def _swept(table: Mapping[str, Any], place: str) -> list[Experiment]:
                 found.append(build(Experiment, one, place, REGISTRIES))
             except SettingError as error:
                 raise _numbered(error, place, seed=(seeds, i), strategy=(strategies, j)) from None
-    for i, experiment in enumerate(found):
-        if experiment in found[:i]:
-            twice = f"{experiment.label!r} is there twice; each run is needed once"
-            raise SettingError(place, twice)
+    width = len(_listed(strategies, place))
+    for row in (found[:width], found[::width]):  # every strategy once, every seed once
+        for i, experiment in enumerate(row):
+            if experiment in row[:i]:
+                twice = f"{experiment.label!r} is there twice; each run is needed once"
+                raise SettingError(place, twice)
     return found
 
 

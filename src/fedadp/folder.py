@@ -133,6 +133,10 @@ class Folder:
                     out.write(json.dumps(entry).encode() + b"\n")
         return line
 
+    def records(self) -> list[Record]:
+        """The metrics of all rounds so far."""
+        return read_records(self._metrics)
+
     def keep(self, now: Round) -> None:
         """From here the run can go on: metrics first, then the round they lead to."""
         if not comes_back(now.state, self._first_state):

@@ -15,8 +15,9 @@ SECONDS_BETWEEN_CHECKPOINTS = 10.0
 class Keeper:
     """Keeps the latest round in a run folder."""
 
-    def __init__(self, home: Folder, start: Round) -> None:
+    def __init__(self, home: Folder, start: Round, pause: float | None = None) -> None:
         self._home = home
+        self._pause = SECONDS_BETWEEN_CHECKPOINTS if pause is None else pause
         self._done = self._saved = start
         self._last = time.monotonic()
 
@@ -29,7 +30,7 @@ class Keeper:
 
     def tend(self) -> None:
         """Keep it, if the last time is long ago."""
-        if time.monotonic() - self._last > SECONDS_BETWEEN_CHECKPOINTS:
+        if time.monotonic() - self._last >= self._pause:
             self._keep()
 
     def __exit__(

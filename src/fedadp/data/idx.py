@@ -28,9 +28,10 @@ def read_idx(raw: bytes, name: str) -> Tensor:
     shape = _shape(_inflate(raw, name, 64)[0] if zipped else raw[:64], name)
     header = 4 + 4 * len(shape)
     size = header + math.prod(shape)
-    if size > MOST_BYTES:
+    if math.prod(max(side, 1) for side in shape) > MOST_BYTES:  # NumPy multiplies past a 0, too
+        sides = " x ".join(f"{side:,}" for side in shape)
         raise DataError(
-            f"{name}: its header announces {size:,} bytes, more than the {MOST_BYTES:,} that are "
+            f"{name}: its header announces {sides} bytes, more than the {MOST_BYTES:,} that are "
             "read; it is damaged, or must be cut up"
         )
     if zipped:

@@ -29,6 +29,11 @@ class RunState(NamedTuple):
         return self.status.startswith("finished")
 
     @property
+    def died(self) -> bool:
+        """Whether its process went away without a word; it did not fail of itself."""
+        return self.status == "finished:failed" and "heartbeat" in self.details.lower()
+
+    @property
     def completed(self) -> bool:
         return self.status == "finished:completed"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from fedadp.deploy.pki import Keys
 from fedadp.deploy.place import Place
 from fedadp.deploy.ports import LOOPBACK, answers, check_free, free_ports
 from fedadp.deploy.processes import PROC, end, mark
+from fedadp.deploy.status import rounds
 from fedadp.deploy.supervisor import Supervisor
 from fedadp.errors import DeploymentError, RunError, require
 
@@ -27,6 +28,7 @@ log = logging.getLogger("fedadp")
 BEAT = 0.25  # seconds between two looks at the processes
 SECONDS_BETWEEN_STATES = 15.0  # each asks a program of Flower's, which takes seconds
 SECONDS_TO_START = 120.0
+MOST_DEATHS = 3  # of the run's process, one after the other, without a round between them
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Say = Callable[[str], None]
 
@@ -89,14 +91,17 @@ class Deployment:
         self.control = Control(place.flower, mark(place.path, "flwr"))
         self.supervisor = Supervisor(place.path, place.logs, self.control.environment)
         self.port = 0
+        self._done = self._deaths = 0  # rounds so far; deaths since one was finished
 
     def carry_out(self) -> RunState:
         """From the first process to the end of the run; afterwards there are none."""
         state = RunState("stopped", "before its end")
         try:
             self.start()
-            run = self.submit()
-            state = self.follow(run)
+            state = self.follow(self.submit(self.wanted.config))
+            while self._goes_on_after(state):
+                going_on = {k: v for k, v in self.wanted.config.items() if k != "restart"}
+                state = self.follow(self.submit(going_on))
         finally:
             for number in SIGNALS:  # what follows takes seconds, and must not be cut short
                 signal.signal(number, signal.SIG_IGN)
@@ -124,11 +129,11 @@ class Deployment:
             self.supervisor.start(f"node-{number}", words)
         self._say(f"{len(others)} nodes started here")
 
-    def submit(self) -> int:
+    def submit(self, config: Mapping[str, str | bool]) -> int:
         """Hand the app to the server; the run's number."""
         app = bundle(self.place.app, self.place.path / "app")
-        run = self.control.submit(app, self.wanted.config)
-        self.place.note(run=run, folder=self.wanted.config.get("out"))
+        run = self.control.submit(app, config)
+        self.place.note(run=run, folder=config.get("out"))
         self._say(f"run {run} is submitted")
         return run
 
@@ -151,6 +156,23 @@ class Deployment:
                 return state
             if follower.over:
                 follower.again()
+
+    def _goes_on_after(self, state: RunState) -> bool:
+        """Whether the run's process died, and has a folder to go on from: then it is begun anew.
+
+        One that failed of itself would do so again; so does one that dies and gets nowhere.
+        """
+        folder = self.wanted.config.get("out")
+        if not state.died or not isinstance(folder, str):
+            return False
+        found = rounds(Path(folder))
+        done = found["done"] if found else 0
+        self._deaths = 1 if done > self._done else self._deaths + 1
+        self._done = done
+        if self._deaths > MOST_DEATHS:
+            return False
+        self._say("the run's process died; it is submitted again, and goes on in its folder")
+        return True
 
     def tend(self) -> None:
         """Look after the processes; without a server or an executor there is no run."""

@@ -85,7 +85,7 @@ def serve(grid: Grid, experiment: Experiment, folder: Path, *, restart: bool = F
         yield OverGrid(grid, roster, schema, quorum)
 
     log.info("run folder: %s", folder.resolve())
-    stage, watch = Stage(federation, opened), _Told(experiment)
+    stage, watch = Stage(federation, opened, pause=0.0), _Told(experiment)
     return run(experiment, folder, restart=restart, stage=stage, watch=watch)
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from fedadp.data import Source
 from fedadp.errors import require
-from fedadp.experiment import REGISTRIES, read_toml
+from fedadp.experiment import REGISTRIES
 from fedadp.hints import Strict
 from fedadp.settings import build
+from fedadp.tables import read_toml
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""What reads hostile or damaged input, fed with what a coverage-guided fuzzer thinks up."""
