@@ -135,6 +135,8 @@ class Cohort(ABC):
                 f"combine: {weights.numel()} weights for {len(self.nodes)} nodes; "
                 "one per node is needed"
             )
+        if weights.is_complex():
+            raise UpdateError(f"combine: weights are {weights.dtype}; real ones are needed")
         self.geometry()  # nothing leaves a cohort whose updates were not checked
         out = torch.empty(self.size, dtype=self.dtype)
         return weighted_sum(self._walk, self._in_order(weights.double()), out)

@@ -67,7 +67,7 @@ def _try_out(module: nn.Module, examples: Examples) -> None:
     try:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             output = flat.module(flat.cast(examples.x[:2]))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         shape = tuple(examples.x.shape[1:])
         raise ModelError(
             f"model: it cannot take inputs of shape {shape} ({reason(error)}); it must fit the data"

@@ -136,6 +136,8 @@ def load_cells(path: str | Path, overrides: Sequence[str] = ()) -> dict[str, lis
     table = read_toml(file)
     for override in overrides:
         table = _overridden(table, override)
+    if not table:  # days of work that nobody asked for
+        raise SettingError(file.name, "holds no settings; give at least one, as rounds = 100")
     return parse_cells(table, file.name)
 
 

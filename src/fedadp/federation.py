@@ -14,7 +14,7 @@ from torch import Tensor
 
 from fedadp.core import Examples
 from fedadp.data import Dataset, Partition, Source
-from fedadp.errors import DataError, FedadpError, reason
+from fedadp.errors import DataError, FedadpError, reason, show
 
 
 class Held(Mapping[int, Examples]):
@@ -80,7 +80,10 @@ def gather(source: Source, partition: Partition, seed: int) -> Federation:
 def _split(partition: Partition, labels: Tensor, classes: int, seed: int) -> tuple[Tensor, ...]:
     """Each node's places; whoever wrote the partition may have got them wrong."""
     with _asking("partition", partition):
-        parts = partition.split(labels, classes, seed)
+        parts: Any = partition.split(labels, classes, seed)
+        for node, part in enumerate(parts):
+            if not isinstance(part, Tensor) or part.dim() != 1 or part.dtype != torch.int64:
+                raise TypeError(f"node {node} gets {show(part)}; a tensor (D,) of int64 is needed")
     if not len(parts):
         raise DataError("partition: there is no node; at least one is needed")
     for node, part in enumerate(parts):
@@ -104,7 +107,7 @@ def _asking(what: str, whom: Source | Partition) -> Iterator[None]:
         yield
     except FedadpError:
         raise
-    except Exception as error:  # anybody's source or partition may raise anything
+    except (Exception, SystemExit) as error:  # anybody's source or partition may raise anything
         kind = type(whom)
         where = f"{kind.__module__}:{kind.__qualname__}"
         raise DataError(f"{what}: {where!r} failed ({reason(error)}); mend it") from error

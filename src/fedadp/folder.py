@@ -125,7 +125,12 @@ class Folder:
 
     def append(self, record: Record, seconds: Mapping[str, float]) -> Record:
         """One more line of metrics, as it can be read again; times apart, for they never repeat."""
-        line: Record = plain(record)
+        try:
+            line: Record = plain(record)
+        except RecursionError:
+            raise RunError(
+                f"{self._metrics}: no file can hold notes that hold themselves"
+            ) from None
         self._lock.check()
         with self._writing():
             for file, entry in ((self._metrics, line), (self._timings, dict(seconds))):

@@ -90,7 +90,7 @@ def train(flat: Flat, examples: Examples, told: Instructions, node: int, loss: L
             total += value.detach() * len(y)
             seen += len(y)
             step += 1
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         where = f"node {node}, round {told.round}, step {step}"
         raise TrainingError(f"{where}: training failed ({reason(error)})") from error
     return float(total) / max(seen, 1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from fedadp.errors import ModelError, SettingError, nearest, reason
 from fedadp.flat import Flat
@@ -105,11 +106,17 @@ class Model(Strict):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(address(seed, "model"))
             module = self._make(shape, classes)
-        if not torch.isfinite(Flat(module).read()).all():
+        if any(is_lazy(tensor) for tensor in [*module.parameters(), *module.buffers()]):
             raise ModelError(
-                f"model {self.name!r}: its initial parameters are not all finite; mend how "
-                "they are initialised"
+                f"model {self.name!r}: its layers have no sizes yet, being lazy; give them sizes"
             )
+        flat = Flat(module)
+        for what, values in (("parameters", flat.read()), ("statistics", flat.read_buffers())):
+            if not torch.isfinite(values).all():
+                raise ModelError(
+                    f"model {self.name!r}: its initial {what} are not all finite; mend how they "
+                    "are initialised"
+                )
         return module
 
     @property

@@ -71,7 +71,7 @@ def _asking(strategy: Strategy[Any], what: str) -> Iterator[None]:
         yield
     except FedadpError:
         raise
-    except Exception as error:  # anybody's strategy may raise anything
+    except (Exception, SystemExit) as error:  # anybody's strategy may raise anything
         name = type(strategy).__name__
         raise StrategyError(
             f"strategy {name}: its {what} failed ({reason(error)}); check_strategy tries it out"

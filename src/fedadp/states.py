@@ -66,7 +66,10 @@ def comes_back(state: Any, template: Any) -> bool:
     """Whether a state can be had again from what is kept of it, given the strategy's first one."""
     tensors: dict[str, Tensor] = {}
     again: dict[str, Tensor] = {}
-    packed = pack(state, "state", tensors)
+    try:
+        packed = pack(state, "state", tensors)
+    except RecursionError:
+        return False
     try:
         repacked = pack(unpack(template, packed, "state", tensors), "state", again)
     except (RunError, KeyError, ValueError, TypeError, AttributeError):

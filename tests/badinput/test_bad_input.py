@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from fedadp.cli import app
 
-from . import checkpoints, commands, experiments, inputs, models, strategies
+from . import checkpoints, commands, experiments, inputs, models, strategies, worse
 
 TABLE = [
     *experiments.ROWS, *commands.ROWS, *inputs.ROWS, *models.ROWS, *strategies.ROWS,
-    *checkpoints.ROWS,
+    *checkpoints.ROWS, *worse.ROWS,
 ]  # fmt: skip
 
 

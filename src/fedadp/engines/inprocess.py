@@ -124,7 +124,7 @@ def _try_out(module: nn.Module, examples: Examples, loss: Loss) -> None:
     try:
         if not loss(flat.module(flat.cast(x)), y).requires_grad:
             raise ValueError("no gradient comes from its loss")
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # anybody's model may raise anything
         raise ModelError(
             f"model: it cannot learn from {x.dtype} inputs of shape {tuple(x.shape[1:])} with "
             f"labels up to {int(y.max())} ({reason(error)}); its input and output must fit the data"
