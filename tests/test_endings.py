@@ -38,13 +38,14 @@ def endless(tmp_path):
 
 
 def wait_for_rounds(folder, process):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 3000
     while not count_rounds(folder) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
+    assert count_rounds(folder), "no round was finished, on a machine that has much else to do"
 
 
 def ended(process, code, *parts):
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == code, said
     last = said.strip().splitlines()[-1]
     assert last.startswith("fedadp: "), said
@@ -70,7 +71,7 @@ def test_a_signal_while_it_imports_is_one_sentence():
         process = start("list", stdout=subprocess.PIPE)
         time.sleep(after)
         process.send_signal(number)
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=300)
         assert process.returncode in (0, -number, 128 + number), said  # too late, too early, or not
         assert "Traceback" not in said or process.returncode == -number  # Python itself had begun
 
@@ -83,7 +84,7 @@ def test_a_hang_up_that_is_to_be_ignored_is_ignored(endless):
     wait_for_rounds(folder, process)
     process.send_signal(signal.SIGHUP)
     seen = count_rounds(folder)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while count_rounds(folder) < seen + 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert process.poll() is None
@@ -96,7 +97,7 @@ def test_a_terminal_that_is_closed_keeps_the_run(endless):
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(sys.executable, [*FEDADP, *map(str, words)])
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 3000
     while not count_rounds(folder) and time.monotonic() < deadline:
         os.read(terminal, 4096)
     os.close(terminal)
@@ -110,8 +111,8 @@ def test_whoever_is_left_behind_by_a_kill_ends_too(endless):
     process = start(*words, "--quiet", "--jobs", "2", "--set", "seed=[0,1]")
     wait_for_rounds(folder, process)
     process.kill()
-    process.communicate(timeout=120)
-    deadline = time.monotonic() + 60
+    process.communicate(timeout=300)
+    deadline = time.monotonic() + 3000
     while time.monotonic() < deadline:
         try:
             with Lock(folder).held():
