@@ -33,6 +33,7 @@ def main() -> None:
             if told.layer in ("a", "both"):
                 found = layer_a(told.seed, told.rounds, told.crash_every, Path(work), _say)
                 figures["layer A"] = found
+                _say(f"layer A held: {json.dumps(found)}")
             if told.layer in ("b", "both"):
                 from chaos.layer_b import layer_b
 

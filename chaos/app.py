@@ -56,7 +56,7 @@ name = "flower"
 [engine.quorum]
 min_nodes = {nodes}
 min_replies = 2
-timeout = 30.0
+timeout = 40.0
 max_abandoned = 8
 """
 
