@@ -149,7 +149,7 @@ def _here(experiment: Experiment) -> Stage:
         else:
             yield experiment.engine.open(module, federation.nodes)
 
-    return Stage(federation, opened, SECONDS_BETWEEN_CHECKPOINTS)
+    return Stage(federation, opened)
 
 
 def _ending(record: Record) -> str:
