@@ -130,3 +130,22 @@ def test_stop_ends_children_of_children(tmp_path):
     supervisor.stop()
     assert list(marked(tmp_path)) == []
     assert [one.child.returncode is not None for one in supervisor.watched.values()] == [True, True]
+
+
+def test_one_that_ran_well_for_longer_than_patience_is_started_again(tmp_path):
+    supervisor = Supervisor(
+        tmp_path, tmp_path, dict(os.environ), settled=0.1, patience=0.3, pauses=(0.01,)
+    )
+    supervisor.start("a", SLEEP)
+    first = pid(supervisor)
+    time.sleep(0.6)
+    os.kill(first, signal.SIGKILL)
+
+    def again():
+        supervisor.tend()
+        return pid(supervisor) not in (None, first)
+
+    until(again)
+    assert not supervisor.watched["a"].given_up
+    supervisor.stop()
+    assert list(marked(tmp_path)) == []

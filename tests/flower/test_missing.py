@@ -39,7 +39,7 @@ def test_the_commands_say_so_in_one_sentence(tmp_path, words):
     )
     name = "flwr" if words[0] == "run" else "cryptography"
     code = f"import os; os.chdir({str(tmp_path)!r}); sys.argv[1:] = {words!r}\n"
-    returned, complained = said(name, code + "from fedadp.cli import main; main()")
+    returned, complained = said(name, code + "from fedadp.__main__ import main; main()")
     assert returned == 2, complained
     assert "pip install 'fedadp[flower]'" in complained
     assert "Traceback" not in complained

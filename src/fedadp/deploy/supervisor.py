@@ -90,9 +90,10 @@ class Supervisor:
         code = one.child.wait() if one.child is not None else 0
         one.child = None
         end(self.place, one.role, patience=0)
-        if now - one.started > self.settled:
-            one.trouble, one.failures = None, 0
-        one.trouble = one.started if one.trouble is None else one.trouble
+        if now - one.started > self.settled:  # trouble begins now, however long it ran well
+            one.trouble, one.failures = now, 0
+        elif one.trouble is None:
+            one.trouble = one.started
         how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
         if now - one.trouble > self.patience:
             one.given_up = True
