@@ -12,6 +12,7 @@ from torch import Tensor
 from fedadp.cohort import exact_sum
 from fedadp.core import Cohort, Instructions, Strategy
 from fedadp.errors import AbandonedError, DivergedError, TrainingError
+from fedadp.parallel import one_thread
 from fedadp.promises import finite, first_state, instructed, stepped
 from fedadp.training import Training
 
@@ -81,24 +82,33 @@ def federate(
         except AbandonedError as error:  # it cost a round, and changed nothing else
             said = {"abandoned": str(error), "refused": error.refused}
             now = replace(now, number=number, nodes=(), notes=said)
-            yield now
-            continue
-        if cohort.round != number:
-            raise TrainingError(
-                f"round {number}: the engine brought updates that began in round {cohort.round}; "
-                "an update counts only in its own round"
-            )
-        try:
-            delta, state, notes = stepped(strategy, state, cohort)
-        except DivergedError as error:
-            raise DivergedError(error.message, number, told.learning_rate) from None
-        params, buffers = now.params + delta, strategy.statistics(cohort)
-        if not finite(params):
-            what = f"round {number}: the step led to parameters that are not finite"
-            raise DivergedError(what, number, told.learning_rate)
-        notes = {**notes, **diagnose(cohort, told), **_own_angles(notes, cohort)}
-        now = Round(number, params, buffers, state, cohort.nodes, notes)
+        else:
+            with one_thread():  # waking others for K numbers takes longer than a small round
+                now = _concluded(now, strategy, state, cohort, told)
+            state = now.state
         yield now
+
+
+def _concluded(
+    before: Round, strategy: Strategy[Any], state: Any, cohort: Cohort, told: Instructions
+) -> Round:
+    """What stands after the strategy's step."""
+    number = before.number + 1
+    if cohort.round != number:
+        raise TrainingError(
+            f"round {number}: the engine brought updates that began in round {cohort.round}; "
+            "an update counts only in its own round"
+        )
+    try:
+        delta, state, notes = stepped(strategy, state, cohort)
+    except DivergedError as error:
+        raise DivergedError(error.message, number, told.learning_rate) from None
+    params, buffers = before.params + delta, strategy.statistics(cohort)
+    if not finite(params):
+        what = f"round {number}: the step led to parameters that are not finite"
+        raise DivergedError(what, number, told.learning_rate)
+    notes = {**notes, **diagnose(cohort, told), **_own_angles(notes, cohort)}
+    return Round(number, params, buffers, state, cohort.nodes, notes)
 
 
 def _own_angles(notes: Mapping[str, Any], cohort: Cohort) -> dict[str, Tensor]:
