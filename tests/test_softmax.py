@@ -30,7 +30,7 @@ def test_the_compiled_loop_does_what_a_node_does(told, inputs, classes):
         (order,) = orders(count, told, [node])
         places[node, : len(order)] = order + begin
     block = torch.empty(2, 1000, dtype=torch.float64)[:, : flat.size]
-    losses = descend(block, start, examples, places, counts, told)
+    losses, sums = descend(block, start, examples, places, counts, told)
     for node, part in enumerate((slice(0, 13), slice(13, 18))):
         row = start.clone()
         flat.lay_over(row)
@@ -38,6 +38,7 @@ def test_the_compiled_loop_does_what_a_node_does(told, inputs, classes):
         loss = train(flat, own, told, node, cross_entropy)
         assert losses[node].item() == pytest.approx(loss, rel=1e-12)
         torch.testing.assert_close(block[node], row - start, rtol=1e-9, atol=1e-12)
+        assert sums[node].item() == pytest.approx(block[node].sum().item(), abs=1e-12)
 
 
 def test_only_a_linear_layer_that_learns_whole_is_softmax_regression():
@@ -63,6 +64,7 @@ def test_only_a_linear_layer_that_learns_whole_is_softmax_regression():
 def test_what_the_loop_cannot_do_is_left_to_pytorch(x, y, told):
     instructions = Instructions(round=1)
     fine = Examples(torch.zeros(2, 3), torch.tensor([0, 1]))
-    assert can_descend(fine, instructions, torch.zeros(8), 2)
+    order = torch.tensor([[1, 0]])
+    assert can_descend(fine, instructions, torch.zeros(8), 2, order)
     odd = Examples(x, torch.tensor(y))
-    assert not can_descend(odd, Instructions(round=1, **told), torch.zeros(8), 2)
+    assert not can_descend(odd, Instructions(round=1, **told), torch.zeros(8), 2, order)

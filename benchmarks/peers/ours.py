@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import torch
 from work import Answer, Work, given
@@ -12,12 +13,16 @@ from fedadp.flat import Flat
 
 
 class Views(Mapping[int, Examples]):
-    """The nodes' examples, without a copy; more nodes than there is data for share it."""
+    """The nodes' examples, in tensors of PyTorch's as a federation has them.
+
+    More nodes than there is data for share it.
+    """
 
     def __init__(self, work: Work) -> None:
-        self._work = work
-        if work["nodes"] * work["each"] <= len(work.y):  # side by side, as a federation has them
-            self.together = Examples(torch.from_numpy(work.x), torch.from_numpy(work.y))
+        self._work = replace(work, x=torch.tensor(work.x).numpy(), y=torch.tensor(work.y).numpy())
+        if work["nodes"] * work["each"] <= len(work.y):
+            x, y = self._work.x, self._work.y
+            self.together = Examples(torch.from_numpy(x), torch.from_numpy(y))
 
     def __getitem__(self, node: int) -> Examples:
         return Examples(*map(torch.from_numpy, self._work.node(node)))

@@ -94,11 +94,13 @@ class Batched:
         examples, starts = self._together or self._gathered(nodes)
         counts = [self._counts[node] for node in nodes]
         places = _places(nodes, counts, starts, task.told)
-        if self._compiles and can_descend(examples, task.told, task.params, self._classes):
-            means = descend(block, task.params, examples, places, counts, task.told)
+        told, params = task.told, task.params
+        if self._compiles and can_descend(examples, told, params, self._classes, places):
+            means, sums = descend(block, params, examples, places, counts, told)
         else:
             means = self._stacked(begin, task, nodes, counts, block, examples, places)
-        replies = zip(means.tolist(), counts, block, block.sum(dim=1).tolist(), strict=True)
+            sums = block.sum(dim=1)
+        replies = zip(means.tolist(), counts, block, sums.tolist(), strict=True)
         return [
             Reply(loss, task.buffers, count, fault(loss, row, total, task.buffers))
             for loss, count, row, total in replies

@@ -32,11 +32,14 @@ def is_plain(told: Instructions) -> bool:
     return told == replace(told, momentum=0.0, weight_decay=0.0, proximal=0.0)
 
 
-def can_descend(examples: Examples, told: Instructions, params: Tensor, classes: int) -> bool:
+def can_descend(
+    examples: Examples, told: Instructions, params: Tensor, classes: int, orders: Tensor
+) -> bool:
     """Whether the loop below can do it; PyTorch says what is wrong with labels out of range."""
     x, y = examples.x, examples.y
     fits = x.dtype == params.dtype and x.dtype in COMPILED and x.is_contiguous()
-    known = bool(((y >= 0) & (y < classes)).all())
+    lowest, highest = y[orders].aminmax()
+    known = int(lowest) >= 0 and int(highest) < classes
     return fits and known and is_plain(told) and compiled(_descend, any_order=True) is not None
 
 
@@ -47,30 +50,36 @@ def descend(
     orders: Tensor,
     counts: list[int],
     told: Instructions,
-) -> Tensor:  # (k,)
-    """Train a node in each row of the block (k, P), as `params + row`; the mean losses come back.
+) -> tuple[Tensor, Tensor]:  # (k,), (k,)
+    """Train a node in each row of the block (k, P), as `params + row`.
 
-    `orders` (k, longest) are places among the examples.
-    """  # fmt: skip
+    The mean losses come back, and each row's sum. `orders` (k, longest) are places among the
+    examples.
+    """
     flat, step, _ = flat_rows(block)
     size = told.batch_size or max(counts)
     steps = [told.steps or told.epochs * math.ceil(n / (told.batch_size or n)) for n in counts]
-    losses = np.empty(len(counts))
+    losses, sums = np.empty(len(counts)), np.empty(len(counts))
+    inputs = examples.x[0].numel()
+    classes = len(params) // (inputs + 1)
+    # on cache lines, as PyTorch's memory is; classes go in pairs, and the last may be nobody's
+    weights = torch.zeros((classes + classes % 2) * inputs, dtype=params.dtype)
     loop = compiled(_descend, any_order=True)
     loop(
         flat, step, params.numpy(), examples.x.view(-1).numpy(), examples.y.numpy(),
         orders.numpy(), np.array(counts), np.array(steps), size,
-        params.numpy().dtype.type(told.learning_rate), losses,
+        params.numpy().dtype.type(told.learning_rate), weights.numpy(), losses, sums,
     )  # fmt: skip
-    return torch.from_numpy(losses)
+    return torch.from_numpy(losses), torch.from_numpy(sums)
 
 
-def _descend(flat, stride, params, x, y, orders, counts, steps, size, rate, losses):  # type: ignore[no-untyped-def]
+def _descend(  # type: ignore[no-untyped-def]
+    flat, stride, params, x, y, orders, counts, steps, size, rate, weights, losses, sums
+):
     inputs = len(x) // len(y)
     classes = len(params) // (inputs + 1)
     zero, flats = rate - rate, classes * inputs
     slopes = np.zeros((size + 4, classes + 1), x.dtype)  # logits, then slopes; room for a last five
-    weights = np.zeros(flats + inputs, x.dtype)  # classes go in pairs: the last may be nobody's
     bias = np.empty(classes, x.dtype)
     at = np.empty(size + 4, np.int64)
     for k in range(len(counts)):
@@ -140,6 +149,11 @@ def _descend(flat, stride, params, x, y, orders, counts, steps, size, rate, loss
                         u[j] -= u0 * x0[j] + u1 * x1[j] + u2 * x2[j] + u3 * x3[j] + u4 * x4[j]
                         v[j] -= v0 * x0[j] + v1 * x1[j] + v2 * x2[j] + v3 * x3[j] + v4 * x4[j]
         losses[k] = total / seen
-        row = flat[k * stride : k * stride + len(params)]
-        row[:flats] = weights[:flats] - params[:flats]
-        row[flats:] = bias - params[flats:]
+        row, whole = flat[k * stride : k * stride + len(params)], 0.0
+        for j in range(flats):
+            row[j] = weights[j] - params[j]
+            whole += row[j]
+        for c in range(classes):
+            row[flats + c] = bias[c] - params[flats + c]
+            whole += row[flats + c]
+        sums[k] = whole
