@@ -24,19 +24,18 @@ def main() -> None:
     chosen = [_as_told(one, told) for one in WORKLOADS if _wanted(one, told)]
     peers = {entry.contestant.environment for one in chosen for entry in _entries(one, told)}
     problems = {peer: environments.make(peer) for peer in sorted(peers)}
-    record: dict[str, Any] = {
-        "when": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
-        "quick": told.quick,
-        "machine": machine.kind(),
-        "versions": {peer: environments.versions(peer) for peer in sorted(peers)},
-        "limits": [limits.measure(quick=told.quick)],
-        "workloads": {},
-    }
     out = told.out or RESULTS / f"{time.strftime('%Y-%m-%d-%H%M', time.gmtime())}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
+    record = _begun(out, told)
+    versions = {peer: environments.versions(peer) for peer in peers}
+    record["versions"] = dict(sorted({**record["versions"], **versions}.items()))
+    record["limits"].append(limits.measure(quick=told.quick))
     for workload in chosen:
-        found = measure(workload, _entries(workload, told), problems)
+        before = record["workloads"].get(workload.name, {}).get("entries", {})
+        found = measure(workload, _entries(workload, told), problems, before)
         record["workloads"][workload.name] = found
+        order = [one.name for one in WORKLOADS if one.name in record["workloads"]]
+        record["workloads"] = {name: record["workloads"][name] for name in order}
         if not told.quick or workload is chosen[-1]:
             record["limits"].append(limits.measure(quick=told.quick))
         out.write_text(json.dumps(record, indent=1) + "\n")
@@ -44,9 +43,29 @@ def main() -> None:
     print(f"\nraw results: {out}\nthe table of all of them: python -m benchmarks.table")
 
 
-def measure(workload: Workload, entries: list[Entry], problems: dict[str, str]) -> dict[str, Any]:
+def _begun(out: Path, told: argparse.Namespace) -> dict[str, Any]:
+    """The raw results to go on with: those of an earlier part, or none yet."""
+    kind = machine.kind()
+    if not (told.add and out.exists()):
+        when = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
+        empty: dict[str, Any] = {"versions": {}, "limits": [], "workloads": {}}
+        return {"when": when, "quick": told.quick, "machine": kind, **empty}
+    record: dict[str, Any] = json.loads(out.read_text())
+    if (record["machine"], record["quick"]) != (kind, told.quick):
+        raise SystemExit(f"{out}: measured on another machine, or in another size; choose --out")
+    return record
+
+
+def measure(
+    workload: Workload,
+    entries: list[Entry],
+    problems: dict[str, str],
+    before: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """Every entry in turn, and again, so that what disturbs the machine hits all alike."""
-    rows = {entry.label: _row(entry) for entry in entries}
+    rows = {**(before or {})}
+    for entry in entries:
+        rows.setdefault(entry.label, _row(entry))
     found: dict[str, Any] = {
         "title": workload.title, "kind": workload.kind, "spec": workload.spec,
         "warmup": workload.warmup, "entries": rows,
@@ -140,6 +159,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, help="instead of the workload's own number")
     parser.add_argument("--billion", action="store_true", help="out-of-core with 40 GB of files")
     parser.add_argument("--out", type=Path, help="where the raw results go")
+    parser.add_argument(
+        "--add", action="store_true", help="to what is in --out: a table can be measured in parts"
+    )
     return parser.parse_args()
 
 
