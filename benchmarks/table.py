@@ -51,15 +51,15 @@ def _columns(workload: Json, found: list[Row], limits: list[Json]):
         more = ["best peer", "limit", "extra MB", "error"]
         return ["s", *heads[1:3], *more], lambda row: [
             *common(row)[:3], _times(peer, row), ratios(row)[2], _number(row.extra_mb),
-            f"{max(row.errors):.0e}" if row.errors else "-",
+            _errors(row),
         ]  # fmt: skip
     if kind == "target":
         return ["s from start", *heads[1:], "rounds", "accuracy", "best peer"], lambda row: [
             *common(row), _number(row.rounds), f"{row.accuracy:.2%}", _times(peer, row),
         ]  # fmt: skip
     if kind == "out-of-core":
-        return ["s", *heads[1:], "beside the page cache MB", "limit"], lambda row: [
-            *common(row), f"{row.anonymous_mb:,.0f}", ratios(row)[2],
+        return ["s", *heads[1:], "beside the page cache MB", "limit", "error"], lambda row: [
+            *common(row), f"{row.anonymous_mb:,.0f}", ratios(row)[2], _errors(row),
         ]  # fmt: skip
     return heads, common
 
@@ -74,6 +74,10 @@ def _agreement(row: Row) -> str:
         return "not compared"
     far = "" if row.agreement["agrees"] else "**differs**, "
     return f"{far}{row.agreement['of_loss']:.0e} ({row.agreement['of_fall']:.0e})"
+
+
+def _errors(row: Row) -> str:
+    return f"{max(row.errors):.0e}" if row.errors else "-"
 
 
 def _number(value: float | None) -> str:

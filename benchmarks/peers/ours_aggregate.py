@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from updates import BLOCK, Memory, examples, matrix
+from updates import Memory, errors, examples, matrix
 from work import Answer, given_spec
 
 from fedadp import Cohort, FedAdp
@@ -24,29 +23,10 @@ def main() -> None:
         last = step, cohort.geometry()
         if _ < spec["rounds"] - 1:
             del step, last
-    answer.say({"error_of_cosines": _cosines(rows, counts, last[1]), **_sum(rows, *last[:1])})
+    step, geometry = last
+    found = (geometry.cosines.numpy(), step.notes["weight"].numpy(), step.delta.numpy())
+    answer.say(errors(lambda start, stop: rows[:, start:stop], spec["size"], counts, *found))
     answer.end()
-
-
-def _cosines(rows, counts, geometry) -> float:
-    """How far the cosines are from float64 NumPy's, taken block by block."""
-    shares = np.array(counts) / sum(counts)
-    squares, dots, length = np.zeros(len(rows)), np.zeros(len(rows)), 0.0
-    step = max(BLOCK // len(rows), 1)
-    for start in range(0, rows.shape[1], step):
-        block = rows[:, start : start + step].astype(np.float64)
-        mean = shares @ block
-        squares += np.einsum("kc,kc->k", block, block)
-        dots += block @ mean
-        length += mean @ mean
-    return float(np.abs(dots / np.sqrt(squares * length) - geometry.cosines.numpy()).max())
-
-
-def _sum(rows, step) -> dict[str, float]:
-    """How far the sum is from float64 NumPy's on a thousand columns."""
-    columns = np.linspace(0, rows.shape[1] - 1, 1000).astype(int)
-    exact = step.notes["weight"].double().numpy() @ rows[:, columns].astype(np.float64)
-    return {"error_of_sum": float(np.abs(exact - step.delta.numpy()[columns]).max())}
 
 
 main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,29 @@ def layers(row: np.ndarray) -> list[np.ndarray]:
 def examples(nodes: int) -> list[int]:
     """How many each node holds: not all the same."""
     return [600 + 10 * (node % 7) for node in range(nodes)]
+
+
+Piece = Callable[[int, int], np.ndarray]  # columns start to stop of the updates, (K, c)
+
+
+def errors(piece: Piece, size: int, counts: list[int], cosines, weights, total) -> dict[str, float]:
+    """How far the cosines, and a thousand columns of the sum, are from float64 NumPy's."""
+    shares = np.array(counts) / sum(counts)
+    squares, dots, length = np.zeros(len(shares)), np.zeros(len(shares)), 0.0
+    step = max(BLOCK // len(shares), 1)
+    columns, sums = np.linspace(0, size - 1, 1000).astype(int), []
+    for start in range(0, size, step):
+        block = piece(start, min(start + step, size)).astype(np.float64)
+        mean = shares @ block
+        squares += np.einsum("kc,kc->k", block, block)
+        dots += block @ mean
+        length += mean @ mean
+        first, last = np.searchsorted(columns, (start, start + block.shape[1]))
+        sums.append(weights @ block[:, columns[first:last] - start])
+    return {
+        "error_of_cosines": float(np.abs(dots / np.sqrt(squares * length) - cosines).max()),
+        "error_of_sum": float(np.abs(np.concatenate(sums) - total[columns]).max()),
+    }
 
 
 class Memory:
