@@ -63,9 +63,8 @@ def measure(
     before: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Every entry in turn, and again, so that what disturbs the machine hits all alike."""
-    rows = {**(before or {})}
-    for entry in entries:
-        rows.setdefault(entry.label, _row(entry))
+    known = {**{entry.label: _row(entry) for entry in entries}, **(before or {})}
+    rows = {one.label: known[one.label] for one in workload.entries if one.label in known}
     found: dict[str, Any] = {
         "title": workload.title, "kind": workload.kind, "spec": workload.spec,
         "warmup": workload.warmup, "entries": rows,
@@ -129,13 +128,16 @@ def _wanted(workload: Workload, told: argparse.Namespace) -> bool:
 
 
 def _entries(workload: Workload, told: argparse.Namespace) -> list[Entry]:
-    """Ours and the plain loops always; of the peers, those that were asked for."""
+    """Ours and the plain loops always, and the peers that were asked for; or some rows alone."""
     return [
         entry
         for entry in workload.entries
-        if entry.contestant.role != "peer"
-        or told.peers is None
-        or entry.contestant.environment in told.peers
+        if (
+            entry.contestant.role != "peer"
+            or told.peers is None
+            or entry.contestant.environment in told.peers
+        )
+        and (told.rows is None or any(word in entry.label for word in told.rows))
     ]
 
 
@@ -156,6 +158,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
     peers = list(environments.RECIPES)
     parser.add_argument("--peers", nargs="*", choices=peers, metavar="NAME", help=", ".join(peers))
+    parser.add_argument("--rows", nargs="+", metavar="WORD", help="only rows named so")
     parser.add_argument("--repetitions", type=int, help="instead of the workload's own number")
     parser.add_argument("--billion", action="store_true", help="out-of-core with 40 GB of files")
     parser.add_argument("--out", type=Path, help="where the raw results go")
