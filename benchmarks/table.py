@@ -109,7 +109,7 @@ def page(records: dict[str, dict[str, Any]]) -> str:
             f"\n{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB, "
             f"{machine['system']}. GEMM {max(gemm):.0f} GFLOP/s (between workloads {min(gemm):.0f} "
             f"to {max(gemm):.0f}), read bandwidth {max(read):.1f} GB/s ({min(read):.1f} to "
-            f"{max(read):.1f}). Raw results: [{name}](results/{name}).\n",
+            f"{max(read):.1f}).{_quiet(record)} Raw results: [{name}](results/{name}).\n",
         ]
         for peer, versions in record["versions"].items():
             shown = ", ".join(f"{key} {value}" for key, value in versions.items())
@@ -118,6 +118,13 @@ def page(records: dict[str, dict[str, Any]]) -> str:
             told += lines_of(workload, record)
         text += "\n".join(told) + "\n"
     return text
+
+
+def _quiet(record: dict[str, Any]) -> str:
+    """How many processes wanted a core before each row: on a quiet machine about one."""
+    entries = [e for one in record["workloads"].values() for e in one["entries"].values()]
+    loads = [run["load_before"] for e in entries for run in e["repetitions"]]
+    return f" Load before a row {min(loads):.0f} to {max(loads):.0f}." if loads else ""
 
 
 def main() -> None:

@@ -2,12 +2,12 @@ import pytest
 import torch
 from torch import nn
 
-from fedadp import Examples, Instructions
+from fedadp import Examples, Instructions, Training
 from fedadp.engines import Sequential
 from fedadp.engines.inprocess import Workshop
 from fedadp.flat import Flat
 from fedadp.local import bounds, cross_entropy, orders, train
-from fedadp.randomness import address
+from fedadp.randomness import address, few_of, generator
 
 
 def batches(count, node=0, **told):
@@ -146,3 +146,12 @@ def test_an_engine_keeps_a_model_of_its_own():
     tool = shop.tool()
     assert tool.read().dtype == torch.float32
     assert tool.read().abs().sum() > 0
+
+
+@pytest.mark.parametrize(("count", "total"), [(1, 2), (3, 4), (7, 1_000), (50, 100_000)])
+def test_a_few_of_many_nodes_are_those_that_a_whole_shuffle_begins_with(count, total):
+    whole = torch.randperm(total, generator=generator(3, "sampling", 5))
+    assert few_of(count, total, generator(3, "sampling", 5)) == whole[:count].tolist()
+    nodes = range(100, 100 + total)
+    asked = Training(participation=count).sample(nodes, 5, 3)
+    assert asked == tuple(sorted(nodes[place] for place in whole[:count].tolist()))

@@ -18,7 +18,9 @@ def main() -> None:
         data=Mnist(),
         partition=ClassSkew(iid=5, skewed=5, classes=1, examples=600),
         model=Model(spec["model"]),
-        training=Training(batch_size=spec["batch"], learning_rate=spec["rate"], decay=1.0),
+        training=Training(
+            batch_size=spec["batch"], learning_rate=spec["rate"], decay=spec["decay"]
+        ),
         strategy=FedAdp() if spec["variant"] == "FedAdp" else FedAvg(),
         rounds=spec["rounds"],
         target=spec["target"],

@@ -10,7 +10,7 @@ import torch
 from fedadp.core import Instructions
 from fedadp.errors import require
 from fedadp.hints import Strict
-from fedadp.randomness import generator
+from fedadp.randomness import few_of, generator
 
 SMALLEST_RATE = 1e-300
 MOST_EPOCHS, MOST_STEPS = 10_000, 1_000_000  # of a round: more does not end
@@ -80,5 +80,8 @@ class Training(Strict):
         if count == len(nodes):
             return tuple(sorted(nodes))
         draw = generator(seed, "sampling", round)
-        chosen = torch.randperm(len(nodes), generator=draw)[:count]
-        return tuple(sorted(nodes[i] for i in chosen.tolist()))
+        if count * 300 < len(nodes):  # a round takes as long as its participants need, not all
+            chosen = few_of(count, len(nodes), draw)
+        else:
+            chosen = torch.randperm(len(nodes), generator=draw)[:count].tolist()
+        return tuple(sorted(nodes[i] for i in chosen))
