@@ -99,5 +99,5 @@ def warm_up():
     sums(rows, weights)
     weigh(rows, weights, torch.empty(8))
     examples, order = Examples(torch.ones(4, 3), torch.zeros(4).long()), torch.arange(4)[None]
-    if can_descend(examples, Instructions(round=1), torch.ones(8), 2):
+    if can_descend(examples, Instructions(round=1), torch.ones(8), 2, order):
         descend(torch.ones(1, 8), torch.ones(8), examples, order, [4], Instructions(round=1))
