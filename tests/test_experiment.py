@@ -13,8 +13,8 @@ def one(text, tmp_path, *overrides):
     return load(path, overrides)
 
 
-def test_an_empty_file_is_the_paper_s_experiment(tmp_path):
-    (found,) = one("", tmp_path)
+def test_what_a_file_leaves_out_is_the_paper_s_experiment(tmp_path):
+    (found,) = one("rounds = 300", tmp_path)
     assert found == Experiment()
     assert found.training.batch_size == 32
     assert found.training.learning_rate == 0.01

@@ -9,7 +9,7 @@ def own(part, name, value, way, place=None):
 
 
 ROWS = [
-    Bad("an empty file", "", "trial.toml", "no settings", "as rounds = 100"),
+    Bad("an experiment of nothing", "", "trial.toml", "no settings", "as rounds = 100"),
     Bad("a file of comments", "# rounds = 3\n", "trial.toml", "no settings", "at least one"),
     own("model", "Lazy", "lazy", "sizes"),
     own("model", "Clouded", "statistics", "mend how"),
