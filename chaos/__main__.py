@@ -24,7 +24,10 @@ OUT = Path("build/chaos.json")
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, too
     told = _arguments()
-    replay = f"python -m chaos --seed {told.seed} --layer {told.layer} --rounds {told.rounds}"
+    replay = (
+        f"python -m chaos --seed {told.seed} --layer {told.layer} --rounds {told.rounds} "
+        f"--crash-every {told.crash_every}"
+    )
     print(f"seed {told.seed}; once more with: {replay}", flush=True)
     figures: dict[str, Any] = {"seed": told.seed, "replay": replay}
     begin = time.monotonic()
