@@ -63,7 +63,7 @@ def panels(rows: int, columns: int, width: float = 3.3, height: float = 2.6) -> 
 def legend(axes: Axes, size: int = 8, title: str | None = None) -> None:
     """A legend, where there is something to name."""
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize=size, title=title)
+        axes.legend(frameon=False, fontsize=size, title=title, title_fontsize=size)
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
