@@ -21,7 +21,7 @@ from fedadp.deploy.init import write_app
 from fedadp.deploy.place import Place
 from fedadp.deploy.processes import marked
 
-RESULTS = Path(__file__).parent / "results" / "flower.json"
+RESULTS = Path(__file__).parent / "flower.json"
 SAME = ["model=mlr", "target=0.999", "engine.quorum.min_nodes=3"]
 ROUNDS = {"sequential": 30, "threads": 30, "simulation": 30, "deployment": 8}
 ENGINES = {"sequential": "sequential", "threads": "threads"}  # elsewhere that of the file
