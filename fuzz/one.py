@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 import atheris
@@ -16,5 +17,6 @@ with atheris.instrument_imports(
     chosen = target(sys.argv.pop(1))
 
 if __name__ == "__main__":
+    logging.getLogger("fedadp").setLevel(logging.ERROR)  # each refusal is a line
     atheris.Setup(sys.argv, chosen.check)
     atheris.Fuzz()

@@ -7,7 +7,6 @@ said of them, the names of the arrays, or the metrics. Parts are packed as Flowe
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -39,7 +38,6 @@ ARRAYS = {"w": Array(np.arange(6, dtype=np.float32).reshape(2, 3)), "n": Array(n
 SCHEMA = Schema.of_arrays(ARRAYS)
 STRANGER, HONEST = 5, (3, 7)
 
-logging.getLogger("fedadp").setLevel(logging.ERROR)  # each refusal is a line
 TaskIdentity.run_id, TaskIdentity.task_id, TaskIdentity.node_id = 1, 1, 1
 
 
