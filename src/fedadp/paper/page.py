@@ -9,7 +9,14 @@ from fedadp.atomic import write_atomically
 from fedadp.paper import readings
 from fedadp.paper.figures import FIGURES
 from fedadp.paper.parts import CNNS, TITLES, Planned, plan
-from fedadp.paper.results import ByCell, accuracy_at_end, by_cell, core_hours, rounds_to_target
+from fedadp.paper.results import (
+    ByCell,
+    accuracy_at_end,
+    by_cell,
+    core_hours,
+    rounds_to_target,
+    spell_count,
+)
 from fedadp.paper.statistics import interval, rounds
 from fedadp.paper.table import table
 from fedadp.paper.verdict import HEAD, draw_theory, verdicts
@@ -87,7 +94,7 @@ def _counts(found: ByCell) -> Iterator[str]:
         for strategy, runs in strategies.items():
             most = next(iter(runs.values())).experiment.rounds
             counts = rounds_to_target(runs)
-            each = ", ".join(f"> {most}" if n is None else str(n) for n in counts.values())
+            each = ", ".join(spell_count(count, most) for count in counts.values())
             middle = rounds(list(counts.values()), most).middle
             yield f"| {cell} | {strategy} | {each} | {middle:g} |"
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fedadp.paper.parts import CNNS, plan
 from fedadp.paper.published import TABLE_1
-from fedadp.paper.results import ByCell, BySeed, by_cell, rounds_to_target
+from fedadp.paper.results import ByCell, BySeed, by_cell, rounds_to_target, spell_count
 from fedadp.paper.statistics import rounds
 
 RAW = "-raw"  # ends the name of a cell whose inputs are not normalised
@@ -53,7 +53,7 @@ class Reading:
         for strategy in ("fedavg", "fedadp"):
             runs = self.runs.get(strategy, {})
             counts = rounds_to_target(runs).values()
-            each = [f"> {_most(runs)}" if count is None else str(count) for count in counts]
+            each = [spell_count(count, _most(runs)) for count in counts]
             cells += [str(TABLE_1[self.cell][strategy]), ", ".join(each) or "-"]
         return "| " + " | ".join([*cells, _mean(self.off())]) + " |"
 

@@ -30,6 +30,15 @@ def rounds_to_target(runs: BySeed) -> dict[int, int | None]:
     return {seed: run.rounds_to(target) for seed, run, target in targets if target is not None}
 
 
+def spell_count(count: int | None, most: int) -> str:
+    """Rounds to a target, or that it would have taken more than there were.
+
+    >>> spell_count(98, 300), spell_count(None, 300)
+    ('98', '> 300')
+    """
+    return f"> {most}" if count is None else str(count)
+
+
 def accuracy_at_end(runs: Mapping[int, Run]) -> dict[int, float]:
     return {seed: run.curve("accuracy")[1][-1] for seed, run in runs.items()}
 

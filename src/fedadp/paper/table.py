@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from fedadp.paper.published import TABLE_1
-from fedadp.paper.results import ByCell, BySeed, rounds_to_target
+from fedadp.paper.results import ByCell, BySeed, rounds_to_target, spell_count
 from fedadp.paper.statistics import Estimate, Saving, rounds, saved
 
 HEAD = (
@@ -41,7 +41,7 @@ def _rows(found: ByCell, most: int) -> Iterator[str]:
                 _middle(estimate, runs),
                 _interval(estimate, most),
                 _inside(estimate, paper[strategy].rounds),
-                ", ".join(_count(counts[seed], most) for seed in sorted(counts)) or "-",
+                ", ".join(spell_count(counts[seed], most) for seed in sorted(counts)) or "-",
                 *saving,
             ]
             yield "| " + " | ".join(cells) + " |"
@@ -53,10 +53,6 @@ def _printed(cell: str) -> str:
     if adp is None:
         return "-"
     return f"{1 - adp / avg:.1%}" if avg is not None else f"over {1 - adp / 300:.1%}"
-
-
-def _count(count: int | None, most: int) -> str:
-    return f"> {most}" if count is None else str(count)
 
 
 def _middle(estimate: Estimate | None, runs: BySeed) -> str:
